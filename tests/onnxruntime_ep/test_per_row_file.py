@@ -1,5 +1,6 @@
 """Models that python -m onnxruntime_ep_dynquant --per-row rewrites: their bits in every session, by the original's nodes with
 a scale for each row; what is rewritten, and what is left. DYNQUANT_ONNXRUNTIME: libdynquant_onnxruntime.so."""
+import itertools
 import logging
 import os
 import tempfile
@@ -9,11 +10,13 @@ from collections import Counter
 import numpy as np
 import onnx
 import onnxruntime as ort
-from layers import F, quantize_rows
+from layers import F, product, quantize, quantize_rows
+from models import choose
+from models import model as file_of
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from onnxruntime.quantization import QuantType, quantize_dynamic
-from provider import NAME, operators, session
+from provider import NAME, assert_same, operators, run, session
 
 from onnxruntime_ep_dynquant import per_row
 from onnxruntime_ep_dynquant.refusal import Refusal
@@ -24,28 +27,9 @@ CUSTOM = lambda settings: settings.register_custom_ops_library(os.environ["DYNQU
 logging.disable(logging.WARNING)  # of the quantization tools
 
 
-def product(name, x="x", *, w="w", zero_point=None, scale="scale", form="scales"):
-    """Nodes behind the DynamicQuantizeLinear of x, to a float. form: which Mul has the scale of x."""
-    p = lambda text: f"{name}_{text}"
-    first = [helper.make_node("MatMulInteger", [f"{x}_q", w, f"{x}_z", *([zero_point] if zero_point else [])], [p("sums")], p("product")),
-             helper.make_node("Cast", [p("sums")], [p("f")], p("cast"), to=FLOAT)]
-    if form == "scales":
-        return [*first, helper.make_node("Mul", [f"{x}_s", scale], [p("m")], p("scales")),
-                helper.make_node("Mul", [p("f"), p("m")], [p("y")], p("mul"))]
-    return [*first, helper.make_node("Mul", [f"{x}_s", p("f")], [p("m")], p("mul")),
-            helper.make_node("Mul", [p("m"), scale], [p("y")], p("scales"))]
-
-
-def quantize(x="x"):
-    return helper.make_node("DynamicQuantizeLinear", [x], [f"{x}_q", f"{x}_s", f"{x}_z"], f"{x}_quantize")
-
-
-def model(nodes, x_shape, outputs, constants, *, opset=16, ir_version=8, infos=(), inputs=()):
-    graph = helper.make_graph(
-        nodes, "g", [helper.make_tensor_value_info("x", FLOAT, x_shape), *inputs],
-        [helper.make_tensor_value_info(name, FLOAT, [f"{name}_{i}" for i in range(len(x_shape))]) for name in outputs],
-        [numpy_helper.from_array(np.asarray(v), n) for n, v in constants.items()], value_info=infos)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=ir_version)
+def model(nodes, x_shape, outputs, constants, *, opset=16, inputs={}, **others):
+    outputs = {name: (FLOAT, [f"{name}_{i}" for i in range(len(x_shape))]) for name in outputs}
+    return onnx.load_from_string(file_of(nodes, {"x": (FLOAT, x_shape)} | inputs, outputs, opset, constants, **others))
 
 
 def expected(m, x):
@@ -89,7 +73,7 @@ class Bits(unittest.TestCase):
         original, (file, _, left) = m.SerializeToString(), rewritten(m)
         self.assertEqual(left, Counter())
         wanted = expected(m, x)
-        per_tensor = session(original).run(None, {"x": x})
+        per_tensor = run(original, {"x": x})
         self.assertFalse(all(map(np.array_equal, per_tensor, wanted)))
         runs = {"provider": (file, {}), "the original, by the option": (original, {"options": {"activation_scales": "per_row"}})}
         if not saturates:
@@ -97,9 +81,8 @@ class Bits(unittest.TestCase):
                      "functions": (file, {"provider": False}), "without optimization": (file, {"provider": False, "optimized": False})}
         for name, (given, settings) in runs.items():
             with self.subTest(session=name):
-                for y, w in zip(session(given, **settings).run(None, {"x": x}), wanted, strict=True):
-                    self.assertEqual(y.shape, w.shape)
-                    np.testing.assert_array_equal(y, w)
+                for y, w in zip(run(given, {"x": x}, **settings), wanted, strict=True):
+                    assert_same(y, w)
         self.assertEqual(operators(file, {"x": x})[NAME], claimed)
         if not saturates:
             computed = operators(file, {"x": x}, provider=False, prepare=CUSTOM)
@@ -107,23 +90,21 @@ class Bits(unittest.TestCase):
 
     def test_layers_of_every_form(self):
         random = np.random.default_rng(1)
-        for kind in BYTES.values():
-            for zero_point in (None, "one", "channel"):
-                for form in ("scales", "sums"):
-                    for is_small in (False, True):
-                        with self.subTest(kind=kind, zero_point=zero_point, form=form, is_small=is_small):
-                            inner, columns = (int(n) for n in random.integers(3, 80, 2))
-                            low, high = (-63, 63) if is_small else (-128, 127)
-                            low, high = (low, high) if kind == np.int8 else (0, 255)
-                            draw = lambda shape: random.integers(low, high, shape, endpoint=True).astype(kind)
-                            channels = (columns,) if zero_point == "channel" else ()
-                            constants = {"w": draw((inner, columns)), "scale": random.uniform(0.01, 1, channels).astype(F)}
-                            if zero_point:
-                                constants["z"] = draw(channels)
-                            shape = (*random.integers(2, 4, random.integers(0, 3)).tolist(), 9, inner)
-                            nodes = [quantize(), *product("a", zero_point="z" if zero_point else None, form=form)]
-                            m = model(nodes, [f"d{i}" for i in range(len(shape) - 1)] + [inner], ["a_y"], constants)
-                            self.check(m, rows(random, shape), 1, saturates=kind == np.int8 and not is_small)
+        for kind, zero_point, form, is_small in itertools.product(
+                BYTES.values(), (None, "one", "channel"), ("scales", "sums"), (False, True)):
+            with self.subTest(kind=kind, zero_point=zero_point, form=form, is_small=is_small):
+                inner, columns = (int(n) for n in random.integers(3, 80, 2))
+                low, high = (-63, 63) if is_small else (-128, 127)
+                low, high = (low, high) if kind == np.int8 else (0, 255)
+                draw = lambda shape: random.integers(low, high, shape, endpoint=True).astype(kind)
+                channels = (columns,) if zero_point == "channel" else ()
+                constants = {"w": draw((inner, columns)), "scale": random.uniform(0.01, 1, channels).astype(F)}
+                if zero_point:
+                    constants["z"] = draw(channels)
+                shape = (*random.integers(2, 4, random.integers(0, 3)).tolist(), 9, inner)
+                nodes = [quantize(), *product("a", zero_point="z" if zero_point else None, form=form)]
+                m = model(nodes, [f"d{i}" for i in range(len(shape) - 1)] + [inner], ["a_y"], constants)
+                self.check(m, rows(random, shape), 1, saturates=kind == np.int8 and not is_small)
 
     def test_layers_that_share_x_stay_one_node(self):
         """Query, key and value, of several widths and types."""
@@ -146,16 +127,14 @@ class Bits(unittest.TestCase):
                  helper.make_node("MatMul", ["x", "wv"], ["v"]), helper.make_node("Add", ["q", "k"], ["qk"]),
                  helper.make_node("Add", ["qk", "v"], ["qkv"]), helper.make_node("Relu", ["qkv"], ["r"]),
                  helper.make_node("MatMul", ["r", "wo"], ["o"]), helper.make_node("Add", ["o", "bias"], ["y"])]
-        for kind in BYTES:
-            for per_channel in (False, True):
-                for reduced in (False, True):
-                    with self.subTest(kind=kind, per_channel=per_channel, reduced=reduced), tempfile.TemporaryDirectory() as folder:
-                        onnx.save(model(nodes, ["b", "t", 32], ["y"], constants), f"{folder}/float.onnx")
-                        quantize_dynamic(f"{folder}/float.onnx", f"{folder}/dynamic.onnx", weight_type=kind,
-                                         per_channel=per_channel, reduce_range=reduced)
-                        m = onnx.load(f"{folder}/dynamic.onnx")
-                        self.assertEqual(rewritten(m)[1], 4)
-                        self.check(m, F(1e-3) * rows(random, (3, 5, 32)), 2, saturates=kind == QuantType.QInt8 and not reduced)
+        for kind, per_channel, reduced in itertools.product(BYTES, (False, True), (False, True)):
+            with self.subTest(kind=kind, per_channel=per_channel, reduced=reduced), tempfile.TemporaryDirectory() as folder:
+                onnx.save(model(nodes, ["b", "t", 32], ["y"], constants), f"{folder}/float.onnx")
+                quantize_dynamic(f"{folder}/float.onnx", f"{folder}/dynamic.onnx", weight_type=kind,
+                                 per_channel=per_channel, reduce_range=reduced)
+                m = onnx.load(f"{folder}/dynamic.onnx")
+                self.assertEqual(rewritten(m)[1], 4)
+                self.check(m, F(1e-3) * rows(random, (3, 5, 32)), 2, saturates=kind == QuantType.QInt8 and not reduced)
 
 
 class FloatOperatorsBetween(unittest.TestCase):
@@ -183,15 +162,15 @@ class FloatOperatorsBetween(unittest.TestCase):
         self.assertEqual(count, 2)
         x = self.random.standard_normal((4, 32, 48)).astype(F)
 
-        def run(prepare=lambda settings: None, **others):
+        def run_at_level(prepare=lambda settings: None, **others):
             def set_up(settings):
                 settings.graph_optimization_level = level
                 prepare(settings)
-            return session(file, prepare=set_up, **others).run(None, {"x": x})
+            return run(file, {"x": x}, prepare=set_up, **others)
 
-        wanted = run()
+        wanted = run_at_level()
         self.assertEqual(operators(file, {"x": x})[NAME], 2)
-        for name, given in (("custom operators", run(CUSTOM, provider=False)), ("functions", run(provider=False))):
+        for name, given in (("custom operators", run_at_level(CUSTOM, provider=False)), ("functions", run_at_level(provider=False))):
             for y, w, output in zip(given, wanted, outputs, strict=True):
                 with self.subTest(session=name, output=output):
                     np.testing.assert_array_equal(y, w)
@@ -216,15 +195,14 @@ class Functions(unittest.TestCase):
         node = helper.make_node("DynamicQuantizeLinear", ["x"], ["y", "s", "z"], domain="dynquant", axis=-1, block_size=24)
         kinds = {"y": TensorProto.UINT8, "s": FLOAT, "z": TensorProto.UINT8}
         for opset in self.OPSETS:
-            graph = helper.make_graph([node], "g", [helper.make_tensor_value_info("x", FLOAT, x.shape)],
-                                      [helper.make_tensor_value_info(n, k, [6, 50, 24 if n == "y" else 1]) for n, k in kinds.items()])
-            imports = [helper.make_opsetid("", opset), helper.make_opsetid("dynquant", 1)]
-            m = helper.make_model(graph, opset_imports=imports, ir_version=8, functions=per_row.functions(opset))
+            outputs = {name: (kind, [6, 50, 24 if name == "y" else 1]) for name, kind in kinds.items()}
+            file = file_of([node], {"x": (FLOAT, x.shape)}, outputs, opset, ir_version=8, functions=per_row.functions(opset))
+            m = onnx.load_from_string(file)
             onnx.checker.check_model(m, full_check=True)
             for prepare, nodes in ((None, "ReduceMax"), (CUSTOM, "DynamicQuantizeLinear")):
                 with self.subTest(opset=opset, nodes=nodes):
-                    self.assertEqual(operators(m.SerializeToString(), {"x": x}, provider=False, prepare=prepare)[nodes], 1)
-                    given = session(m.SerializeToString(), provider=False, prepare=prepare).run(None, {"x": x})
+                    self.assertEqual(operators(file, {"x": x}, provider=False, prepare=prepare)[nodes], 1)
+                    given = run(file, {"x": x}, provider=False, prepare=prepare)
                     for y, wanted in zip(given, quantize_rows(x, False), strict=True):
                         np.testing.assert_array_equal(y, wanted)
             with self.subTest(opset=opset), np.errstate(divide="raise", invalid="raise"):  # as 0 / 0, whose byte is anyone's
@@ -235,13 +213,11 @@ class Functions(unittest.TestCase):
         random = np.random.default_rng(5)
         constants = {"w": random.integers(-63, 64, (16, 8)).astype(np.int8), "scale": F(0.01), "z": np.int8(-3)}
         x = rows(random, (9, 16))
-        for opset in self.OPSETS:
-            for ir_version in (4, 8, 10):
-                m = model([quantize(), *product("a", zero_point="z")], ["n", 16], ["a_y"], constants, opset=opset, ir_version=ir_version)
-                for provider in (False, True):
-                    with self.subTest(opset=opset, ir_version=ir_version, provider=provider):
-                        y = session(rewritten(m)[0], provider).run(None, {"x": x})[0]
-                        np.testing.assert_array_equal(y, expected(m, x)[0])
+        for opset, ir_version in itertools.product(self.OPSETS, (4, 8, 10)):
+            m = model([quantize(), *product("a", zero_point="z")], ["n", 16], ["a_y"], constants, opset=opset, ir_version=ir_version)
+            for provider in (False, True):
+                with self.subTest(opset=opset, ir_version=ir_version, provider=provider):
+                    np.testing.assert_array_equal(run(rewritten(m)[0], {"x": x}, provider)[0], expected(m, x)[0])
         m = model([quantize(), *product("a")], ["n", 16], ["a_y"], constants, opset=29)
         self.assertRaisesRegex(Refusal, "^expected opset 11 to 28, given opset 29$", per_row.rewrite, m)
 
@@ -287,11 +263,11 @@ class Left(unittest.TestCase):
     def test_products_of_which_one_keeps_its_scale(self):
         """Both read one DynamicQuantizeLinear."""
         nodes = [quantize(), *product("a"), *product("b", w="given", scale="scale")]
-        given = [helper.make_tensor_value_info("given", TensorProto.INT8, [16, 8])]
+        given = {"given": (TensorProto.INT8, [16, 8])}
         self.assertEqual(self.left(nodes, inputs=given, outputs=("a_y", "b_y")),
                          "nothing to rewrite: 2 MatMulInteger: its input is multiplied by weights that are no constant matrix")
         # An initializer that is an input, too, can be replaced from IR version 4 on.
-        replaceable = [helper.make_tensor_value_info("w", TensorProto.INT8, [16, 8])]
+        replaceable = {"w": (TensorProto.INT8, [16, 8])}
         for ir_version, said in ((3, (1, {})), (4, "nothing to rewrite: 1 MatMulInteger: its input is multiplied by weights that are "
                                                  "no constant matrix")):
             self.assertEqual(self.left([quantize(), *product("a")], inputs=replaceable, ir_version=ir_version), said)
@@ -303,8 +279,7 @@ class Left(unittest.TestCase):
                  quantize("y"), *product("b", "y", w="c"),
                  quantize("v"), *product("d", "v", w="stack"),
                  quantize("i"), helper.make_node("ConvInteger", ["i_q", "kernel", "i_z"], ["j"])]
-        inputs = [helper.make_tensor_value_info(n, k, s) for n, k, s in (
-            ("bytes", TensorProto.UINT8, ["n", 16]), ("y", FLOAT, ["n", 16]), ("v", FLOAT, [2, "n", 16]), ("i", FLOAT, [1, 1, 4]))]
+        inputs = {"bytes": (TensorProto.UINT8, ["n", 16]), "y": (FLOAT, ["n", 16]), "v": (FLOAT, [2, "n", 16]), "i": (FLOAT, [1, 1, 4])}
         constants = {"stack": np.ones((2, 16, 8), np.int8), "kernel": np.ones((1, 1, 2), np.uint8)}
         self.assertEqual(self.left(nodes, inputs=inputs, constants=constants), (2, {
             ("MatMulInteger", "no DynamicQuantizeLinear gives its input"): 2,
@@ -314,23 +289,16 @@ class Left(unittest.TestCase):
 
     def test_subgraphs(self):
         """Their own layers, and what they read of the graph around them."""
-        def branch(nodes, output):
-            return helper.make_graph(nodes, output, [], [helper.make_tensor_value_info(output, FLOAT, None)])
-
-        inner = [quantize(), *product("b")]
-        for node in inner:
-            for names in (node.input, node.output):
-                names[:] = [n.replace("x_", "y_") for n in names]
-        choose = lambda nodes, output: helper.make_node(
-            "If", ["which"], ["t"], then_branch=branch(nodes, output),
-            else_branch=branch([helper.make_node("Identity", ["x"], ["e"])], "e"))
-        which = [helper.make_tensor_value_info("which", TensorProto.BOOL, [])]
+        inner = [quantize("u"), *product("b", "u")]
+        inner[0].input[0] = "x"
+        which = {"c": (TensorProto.BOOL, [])}
         nodes = [quantize(), *product("a")]
-        self.assertEqual(self.left([*nodes, choose(inner, "b_y")], inputs=which, outputs=("a_y", "t")),
-                         (1, {("MatMulInteger", "it is in a subgraph"): 1}))
-        self.assertEqual(
-            self.left([*nodes, choose([helper.make_node("Identity", ["x_s"], ["b_y"])], "b_y")], inputs=which, outputs=("a_y", "t")),
-            "nothing to rewrite: 1 MatMulInteger: a subgraph or the caller reads its sums or the scale of its input before a Mul of both")
+        for within, output, said in (
+                (inner, "b_y", (1, {("MatMulInteger", "it is in a subgraph"): 1})),
+                ([helper.make_node("Identity", ["x_s"], ["s"])], "s",
+                 "nothing to rewrite: 1 MatMulInteger: a subgraph or the caller reads its sums or the scale of its input before a "
+                 "Mul of both")):
+            self.assertEqual(self.left([*nodes, choose(within, output, "x")], inputs=which, outputs=("a_y", "y")), said)
 
     def test_a_second_time(self):
         file, _, _ = rewritten(model([quantize(), *product("a")], ["n", 16], ["a_y"], self.CONSTANTS))
@@ -338,12 +306,11 @@ class Left(unittest.TestCase):
                                per_row.rewrite, onnx.load_from_string(file))
 
     def test_values_whose_shapes_change_and_names_that_are_taken(self):
-        shapes = {"x_q": (TensorProto.UINT8, ["n", 16]), "x_s": (FLOAT, []), "x_z": (TensorProto.UINT8, []), "a_m": (FLOAT, []),
-                  "a_sums": (TensorProto.INT32, ["n", 8])}
-        infos = [helper.make_tensor_value_info(name, *shape) for name, shape in shapes.items()]
+        infos = {"x_q": (TensorProto.UINT8, ["n", 16]), "x_s": (FLOAT, []), "x_z": (TensorProto.UINT8, []), "a_m": (FLOAT, []),
+                 "a_sums": (TensorProto.INT32, ["n", 8])}
         m = model([quantize(), *product("a"), quantize("u"), *product("dynquant_zero_int8", "u")], ["n", 16],
                   ["a_y", "dynquant_zero_int8_y"], self.CONSTANTS | {"dynquant_zero_int8": np.int8(3)}, infos=infos,
-                  inputs=[helper.make_tensor_value_info("u", FLOAT, ["n", 16])], ir_version=3)
+                  inputs={"u": (FLOAT, ["n", 16])}, ir_version=3)
         m.graph.input.append(helper.make_tensor_value_info("w", TensorProto.INT8, [16, 8]))
         m = onnx.load_from_string(rewritten(m)[0])
         self.assertEqual([v.name for v in m.graph.value_info], ["x_q", "a_sums"])
