@@ -15,7 +15,7 @@ OPSETS = (10, 13, 19) if OLDEST else (10, 13, 19, 21, 23, 24, 25)
 
 
 def model(nodes, inputs, outputs, opset, constants=None, *, infos=None, ir_version=IR_VERSION, functions=()):
-    """inputs, outputs and infos, of values between: {name: (type, shape)}; constants: {name: array, or a TensorProto}."""
+    """inputs, outputs and infos, of values between: {name: (type, shape)}; constants: {name: array or TensorProto}."""
     domains = {node.domain for node in nodes} - {""}
     inputs, outputs, infos = ([helper.make_tensor_value_info(name, *of) for name, of in (values or {}).items()]
                               for values in (inputs, outputs, infos))
@@ -24,7 +24,17 @@ def model(nodes, inputs, outputs, opset, constants=None, *, infos=None, ir_versi
         initializer=[value if isinstance(value, TensorProto) else onnx.numpy_helper.from_array(np.asarray(value), name)
                      for name, value in (constants or {}).items()])
     imports = [helper.make_opsetid("", opset)] + [helper.make_opsetid(domain, 1) for domain in domains]
-    return helper.make_model(graph, opset_imports=imports, ir_version=ir_version, functions=functions).SerializeToString()
+    made = helper.make_model(graph, opset_imports=imports, ir_version=ir_version, functions=functions)
+    return made.SerializeToString()
+
+
+def types_of(arrays):
+    """The types and shapes of arrays, as inputs of a model."""
+    return {name: (helper.np_dtype_to_tensor_dtype(array.dtype), array.shape) for name, array in arrays.items()}
+
+
+def quantize(op="QuantizeLinear", domain="dynquant", **attributes):
+    return helper.make_node(op, ["x", "scale", "zero"], ["y"], "q", domain=domain, **attributes)
 
 
 def choose(nodes, output, other, kind=TensorProto.FLOAT):

@@ -6,15 +6,14 @@ import unittest
 from pathlib import Path
 
 import numpy as np
-from models import LIBRARY, TensorProto, helper, model
+from models import LIBRARY, TensorProto, model, quantize
 
 PROGRAM, RUNTIME = os.environ["ENTRY_POINT"], os.environ["ONNXRUNTIME"]
 
 
 def quantizing_model(domain):
     """A model of int32, which ONNX Runtime's own QuantizeLinear refuses, so the result shows whose operator runs."""
-    node = helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["y"], "q", domain=domain)
-    return model([node], {"x": (TensorProto.INT32, [4])}, {"y": (TensorProto.UINT8, [4])}, 13,
+    return model([quantize(domain=domain)], {"x": (TensorProto.INT32, [4])}, {"y": (TensorProto.UINT8, [4])}, 13,
                  {"scale": np.array(2, np.float32), "zero": np.array(10, np.uint8)})
 
 

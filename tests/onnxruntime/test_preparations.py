@@ -5,7 +5,7 @@ import sys
 import unittest
 from pathlib import Path
 
-from models import TensorProto, helper, model, session  # noqa: F401, used by the program
+from models import TensorProto, model, quantize, session  # noqa: F401, used by the program
 
 FLOAT, UINT8 = TensorProto.FLOAT, TensorProto.UINT8
 
@@ -16,9 +16,8 @@ class Preparations(unittest.TestCase):
     def prepared_for(self, counts):
         """Runs x with each of these numbers of rows; the numbers of rows for which the node prepared."""
         program = ("import numpy as np, test_preparations as t\n"
-                   "nodes = [t.helper.make_node('QuantizeLinear', ['x', 'scale', 'zero'], ['y'], domain='dynquant')]\n"
                    "constants = {'scale': np.array(1, np.float32), 'zero': np.array(0, np.uint8)}\n"
-                   "m = t.model(nodes, {'x': (t.FLOAT, ['n', 4])}, {'y': (t.UINT8, None)}, 13, constants)\n"
+                   "m = t.model([t.quantize()], {'x': (t.FLOAT, ['n', 4])}, {'y': (t.UINT8, None)}, 13, constants)\n"
                    "s = t.session(m, library=True)\n"
                    f"for n in {counts}:\n"
                    "    (y,) = s.run(None, {'x': np.full((n, 4), n, np.float32)})\n"

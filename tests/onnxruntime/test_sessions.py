@@ -5,10 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
-from models import LIBRARY, OLDEST, OPSETS, TensorProto, helper, in_domain, model, normal, onnxruntime, run, session
+from models import (LIBRARY, OLDEST, OPSETS, TensorProto, helper, in_domain, model, normal, onnxruntime, quantize, run,
+                    session)
 
-RUNTIME_TYPE = {np.dtype("u1"): TensorProto.UINT8, np.dtype("i1"): TensorProto.INT8, np.dtype("u2"): TensorProto.UINT16,
-                np.dtype("i2"): TensorProto.INT16, np.dtype("i4"): TensorProto.INT32, np.dtype("u4"): TensorProto.UINT32}
+FLOAT, UINT8, INT8 = TensorProto.FLOAT, TensorProto.UINT8, TensorProto.INT8
 
 X = normal(6, 5, 64)  # channels last: 64 of them
 # Granularity: the shape of the scales, and attributes. Blocked: 64 channels in blocks of 24, with a short last block.
@@ -19,34 +19,35 @@ BLOCKED = ((6, 5, 3), {"axis": 2, "block_size": 24})
 BLOCKED_ELSEWHERE = ((2, 5, 64), {"axis": 0, "block_size": 3})
 
 
-def scales(shape):
-    return (0.01 + 0.03 * np.random.default_rng(3).random(shape)).astype(np.float32)
+def type_of(dtype):
+    return helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
 
 
-def zero_points(shape, dtype):
-    return np.random.default_rng(4).integers(0, 20, shape).astype(dtype)
-
-
-def quantize_and_back(shape, attributes, dtype, name="q"):
-    """Nodes, constants and outputs: x quantized, and dequantized again."""
-    nodes = [helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["y"], name, **attributes),
+def quantize_and_back(shape, attributes, dtype):
+    """Nodes, outputs and constants: x quantized, and dequantized again."""
+    nodes = [helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["y"], "q", **attributes),
              helper.make_node("DequantizeLinear", ["y", "scale", "zero"], ["back"], "d", **attributes)]
-    constants = {"scale": scales(shape), "zero": zero_points(shape, dtype)}
-    return nodes, constants, {"y": (RUNTIME_TYPE[np.dtype(dtype)], None), "back": (TensorProto.FLOAT, None)}
+    scales = (0.01 + 0.03 * np.random.default_rng(3).random(shape)).astype(np.float32)
+    constants = {"scale": scales, "zero": np.random.default_rng(4).integers(0, 20, shape).astype(dtype)}
+    return nodes, {"y": (type_of(dtype), None), "back": (FLOAT, None)}, constants
 
 
-INPUT = {"x": (TensorProto.FLOAT, ["n", 5, 64])}
+def both(nodes, inputs, outputs, opset, constants=None):
+    """Models for ONNX Runtime's operators and for those of dynquant."""
+    return (model(of, inputs, outputs, opset, constants) for of in (nodes, in_domain(nodes, "dynquant")))
+
+
+def assert_same_bits(given, expected):
+    for g, e in zip(given, expected, strict=True):
+        assert (g.dtype, g.shape) == (e.dtype, e.shape)
+        np.testing.assert_array_equal(g.reshape(-1).view(np.uint8), e.reshape(-1).view(np.uint8))
 
 
 class Bits(unittest.TestCase):
     def compare(self, opset, granularity, dtype, x=X):
-        nodes, constants, outputs = quantize_and_back(*granularity, dtype)
-        inputs = {"x": (TensorProto.FLOAT, ["n", *x.shape[1:]])}
-        expected = run(model(nodes, inputs, outputs, opset, constants), {"x": x})
-        given = run(model(in_domain(nodes, "dynquant"), inputs, outputs, opset, constants), {"x": x}, library=True)
-        for e, g in zip(expected, given):
-            self.assertEqual((e.dtype, e.shape), (g.dtype, g.shape))
-            np.testing.assert_array_equal(e.view(np.uint8), g.view(np.uint8))
+        nodes, outputs, constants = quantize_and_back(*granularity, dtype)
+        theirs, ours = both(nodes, {"x": (FLOAT, ["n", *x.shape[1:]])}, outputs, opset, constants)
+        assert_same_bits(run(ours, {"x": x}, library=True), run(theirs, {"x": x}))
 
     def test_the_same_bits_as_onnx_runtime(self):
         axes, blocks = [o for o in OPSETS if o >= 13], [o for o in OPSETS if o >= 21]  # per-axis, blocked
@@ -73,33 +74,31 @@ class Bits(unittest.TestCase):
 
     def test_dynamic_quantize_linear(self):
         node = helper.make_node("DynamicQuantizeLinear", ["x"], ["y", "scale", "zero"], "q")
-        outputs = {"y": (TensorProto.UINT8, None), "scale": (TensorProto.FLOAT, []), "zero": (TensorProto.UINT8, [])}
+        outputs = {"y": (UINT8, None), "scale": (FLOAT, []), "zero": (UINT8, [])}
+        theirs, ours = both([node], {"x": (FLOAT, ["n", 5, 64])}, outputs, 11)
         # Of a range of 100 times the least float, the 255th part rounds to 0.
         for x in (X, X * 0, np.sign(X) * np.float32(2) ** -149 * 50, X * np.where(X > 3, np.inf, 1).astype(np.float32)):
-            expected = run(model([node], INPUT, outputs, 11), {"x": x})
-            for e, g in zip(expected, run(model(in_domain([node], "dynquant"), INPUT, outputs, 11), {"x": x}, library=True)):
-                np.testing.assert_array_equal(e, g)
+            assert_same_bits(run(ours, {"x": x}, library=True), run(theirs, {"x": x}))
 
     def test_y_follows_zero_point_and_output_dtype(self):
         x = np.array([-1000, -1.5, 0, 2.5, 1000], np.float32)
         cases = [({}, np.array([0, 0, 0, 2, 255], "u1"))]
         if not OLDEST:  # the oldest ignores the attribute
-            cases.append(({"output_dtype": TensorProto.INT8}, np.array([-128, -2, 0, 2, 127], "i1")))
+            cases.append(({"output_dtype": INT8}, np.array([-128, -2, 0, 2, 127], "i1")))
         for attributes, expected in cases:
             node = helper.make_node("QuantizeLinear", ["x", "scale"], ["y"], "q", domain="dynquant", **attributes)
             with self.subTest(**attributes):
-                m = model([node], {"x": (TensorProto.FLOAT, [5])}, {"y": (RUNTIME_TYPE[expected.dtype], [5])}, OPSETS[-1],
+                m = model([node], {"x": (FLOAT, [5])}, {"y": (type_of(expected.dtype), [5])}, OPSETS[-1],
                           {"scale": np.float32([1]).reshape(())})
                 (y,) = run(m, {"x": x}, library=True)
                 np.testing.assert_array_equal(y, expected)
                 self.assertEqual(y.dtype, expected.dtype)
 
     def test_the_division_is_in_the_type_of_the_scale(self):
-        nodes = [helper.make_node("Cast", ["x"], ["half"], to=TensorProto.FLOAT16),
-                 helper.make_node("QuantizeLinear", ["half", "scale", "zero"], ["y"], "q", domain="dynquant")]
-        m = model(nodes, {"x": (TensorProto.FLOAT, [1])}, {"y": (TensorProto.UINT8, [1])}, 19,
+        nodes = [helper.make_node("Cast", ["float"], ["x"], to=TensorProto.FLOAT16), quantize()]
+        m = model(nodes, {"float": (FLOAT, [1])}, {"y": (UINT8, [1])}, 19,
                   {"scale": np.float16(1.6279296875).reshape(()), "zero": np.array(0, "u1")})
-        (y,) = run(m, {"x": np.float32([150.625])}, library=True)
+        (y,) = run(m, {"float": np.float32([150.625])}, library=True)
         self.assertEqual(y[0], 92)  # 93 in float
 
     def test_four_bits_and_float8(self):
@@ -109,18 +108,16 @@ class Bits(unittest.TestCase):
             cases |= {TensorProto.INT4: [-8, -2, 0, 2, 7, 7, 3], TensorProto.UINT4: [0, 0, 0, 2, 7, 15, 3]}
         for kind, expected in cases.items():
             zero = helper.make_tensor("zero", kind, [], b"\0", raw=True)
-            nodes = [helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["q"], "q", domain="dynquant"),
-                     helper.make_node("DequantizeLinear", ["q", "scale", "zero"], ["y"], "d", domain="dynquant")]
+            back = helper.make_node("DequantizeLinear", ["y", "scale", "zero"], ["back"], "d", domain="dynquant")
             with self.subTest(kind=kind):
-                m = model(nodes, {"x": (TensorProto.FLOAT, [7])}, {"y": (TensorProto.FLOAT, [7])}, OPSETS[-1],
+                m = model([quantize(), back], {"x": (FLOAT, [7])}, {"back": (FLOAT, [7])}, OPSETS[-1],
                           {"scale": np.array(1, np.float32), "zero": zero})
                 (y,) = run(m, {"x": x}, library=True)
                 np.testing.assert_array_equal(y, np.array(expected, np.float32))
 
     def test_empty_and_scalar_tensors(self):
-        node = helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["y"], "q", domain="dynquant")
         for x in (np.zeros((0, 3), np.float32), np.array(2.0, np.float32)):
-            m = model([node], {"x": (TensorProto.FLOAT, None)}, {"y": (TensorProto.UINT8, None)}, 13,
+            m = model([quantize()], {"x": (FLOAT, None)}, {"y": (UINT8, None)}, 13,
                       {"scale": np.array(1, np.float32), "zero": np.array(5, "u1")})
             (y,) = run(m, {"x": x}, library=True)
             np.testing.assert_array_equal(y, np.full(x.shape, 7, "u1"))
@@ -130,12 +127,11 @@ class Inference(unittest.TestCase):
     """The session infers types and shapes before it runs."""
 
     CONSTANTS = {"scale": np.array(1, np.float32), "zero": np.array(0, np.uint8)}
-    QUANTIZE = helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["y"], "q", domain="dynquant")
 
     def followed_by(self, node, x, shape):
         """`node` reads y. ONNX Runtime computes it before the first run if it considers the shape of y known."""
-        m = model([self.QUANTIZE, node], {"x": (TensorProto.FLOAT, shape)},
-                  {"z": (TensorProto.INT64 if node.op_type == "Shape" else TensorProto.UINT8, None)}, 13, self.CONSTANTS)
+        m = model([quantize(), node], {"x": (FLOAT, shape)},
+                  {"z": (TensorProto.INT64 if node.op_type == "Shape" else UINT8, None)}, 13, self.CONSTANTS)
         return run(m, {"x": x}, library=True)[0]
 
     def test_dims_and_ranks_that_are_not_known(self):
@@ -148,7 +144,7 @@ class Inference(unittest.TestCase):
 
     def test_dims_that_are_not_known_are_not_taken_for_equal(self):
         node = helper.make_node("Reshape", ["y", "shape"], ["z"])
-        m = model([self.QUANTIZE, node], {"x": (TensorProto.FLOAT, [None, None])}, {"z": (TensorProto.UINT8, [2, "a", "b"])},
+        m = model([quantize(), node], {"x": (FLOAT, [None, None])}, {"z": (UINT8, [2, "a", "b"])},
                   13, {**self.CONSTANTS, "shape": np.array([2, 3, -1])})
         for x in (np.zeros((6, 4), np.float32), np.zeros((4, 6), np.float32)):
             self.assertEqual(run(m, {"x": x}, library=True)[0].shape, (2, 3, 4))
@@ -167,8 +163,7 @@ class Quark(unittest.TestCase):
             expected = np.clip(quotients, limits.min, limits.max).astype(dtype)
             for domain, prefix in (("com.amd.quark", "Extended"), ("com.vai.quantize", "Extended"),
                                    ("com.vai.quantize", "Vitis")):
-                node = helper.make_node(prefix + "QuantizeLinear", ["x", "scale", "zero"], ["y"], "q", domain=domain)
-                m = model([node], {"x": (TensorProto.FLOAT, [5])}, {"y": (RUNTIME_TYPE[np.dtype(dtype)], [5])}, 17,
+                m = model([quantize(prefix + "QuantizeLinear", domain)], {"x": (FLOAT, [5])}, {"y": (type_of(dtype), [5])}, 17,
                           {"scale": np.array(0.5, np.float32), "zero": np.array(3, dtype)})
                 with self.subTest(dtype=dtype, domain=domain, prefix=prefix):
                     (y,) = run(m, {"x": x}, library=True)
@@ -176,9 +171,9 @@ class Quark(unittest.TestCase):
 
     def through(self, op, x, x_type, scale, zero, zero_type):
         """y as float. Types that Python lacks stay within the model."""
-        nodes = [helper.make_node(f"Extended{op}Linear", ["x", "scale", "zero"], ["y"], "q", domain="com.amd.quark"),
-                 helper.make_node("Cast", ["y"], ["float"], to=TensorProto.FLOAT)]
-        m = model(nodes, {}, {"float": (TensorProto.FLOAT, [len(x)])}, 17,
+        nodes = [quantize(f"Extended{op}Linear", "com.amd.quark"),
+                 helper.make_node("Cast", ["y"], ["float"], to=FLOAT)]
+        m = model(nodes, {}, {"float": (FLOAT, [len(x)])}, 17,
                   {"x": helper.make_tensor("x", x_type, [len(x)], x), "scale": np.array(scale, np.float32),
                    "zero": helper.make_tensor("zero", zero_type, [], [zero])})
         return run(m, {}, library=True)[0]
@@ -190,12 +185,12 @@ class Quark(unittest.TestCase):
         for kind, expected in ((TensorProto.FLOAT16, [-half, -half, half, np.nan, 2, 1028, 2050]),
                                (TensorProto.BFLOAT16, [-largest, -largest, largest, np.nan, 2, 1024, 2048])):
             with self.subTest(kind=kind):
-                y = self.through("Quantize", x, TensorProto.FLOAT, 0.5, 1, kind)
+                y = self.through("Quantize", x, FLOAT, 0.5, 1, kind)
                 np.testing.assert_array_equal(y, np.float32(expected))
 
     def test_dequantize(self):
         """(x - 2) / 4, rounded to float, from limit to limit."""
-        numbers = {TensorProto.INT8: [-128, 127], TensorProto.UINT8: [0, 255], TensorProto.INT16: [-32768, 32767],
+        numbers = {INT8: [-128, 127], UINT8: [0, 255], TensorProto.INT16: [-32768, 32767],
                    TensorProto.UINT16: [0, 65535], TensorProto.INT32: [-2**31, 2**31 - 1], TensorProto.UINT32: [0, 2**32 - 1],
                    TensorProto.FLOAT16: [-65504, 65504], TensorProto.BFLOAT16: [-2.0**100, 1.5]}
         for kind, x in numbers.items():
@@ -213,37 +208,30 @@ class Names(unittest.TestCase):
 
 
 class Threads(unittest.TestCase):
+    def setUp(self):
+        nodes, outputs, constants = quantize_and_back(*PER_AXIS, "u1")
+        self.theirs, self.ours = both(nodes, {"x": (FLOAT, ["n", 5, "m"])}, outputs, 13, constants)
+
     def test_any_number_of_threads_gives_the_same_bits(self):
         x = normal(300, 5, 640)
-        nodes, constants, outputs = quantize_and_back(*PER_AXIS, "u1")
-        inputs = {"x": (TensorProto.FLOAT, ["n", 5, "m"])}
-        expected = run(model(nodes, inputs, outputs, 13, constants), {"x": x})
-        m = model(in_domain(nodes, "dynquant"), inputs, outputs, 13, constants)
+        expected = run(self.theirs, {"x": x})
         for threads in (1, 2, 4):
-            for e, g in zip(expected, run(m, {"x": x}, library=True, threads=threads)):
-                np.testing.assert_array_equal(e, g)
+            assert_same_bits(run(self.ours, {"x": x}, library=True, threads=threads), expected)
 
     def test_no_threads_but_the_session_s(self):
-        x = normal(300, 5, 640)
-        nodes, constants, outputs = quantize_and_back(*PER_AXIS, "u1")
-        m = model(in_domain(nodes, "dynquant"), {"x": (TensorProto.FLOAT, x.shape)}, outputs, 13, constants)
-        s = session(m, library=True, threads=3)
+        s = session(self.ours, library=True, threads=3)
         before = len(os.listdir("/proc/self/task"))
-        s.run(None, {"x": x})
+        s.run(None, {"x": normal(300, 5, 640)})
         self.assertEqual(len(os.listdir("/proc/self/task")), before)
 
     def test_one_session_runs_on_many_threads_with_changing_shapes(self):
-        nodes, constants, outputs = quantize_and_back(*PER_AXIS, "u1")
-        inputs = {"x": (TensorProto.FLOAT, ["n", 5, "m"])}
-        theirs = session(model(nodes, inputs, outputs, 13, constants))
-        ours = session(model(in_domain(nodes, "dynquant"), inputs, outputs, 13, constants), library=True)
+        theirs, ours = session(self.theirs), session(self.ours, library=True)
         tensors = [normal(n, 5, length) for n, length in ((1, 1), (3, 7), (2, 700), (40, 900))]
         expected = [theirs.run(None, {"x": x}) for x in tensors]
 
         def repeat(start):
             for i in range(start, start + 200):
-                for e, g in zip(expected[i % 4], ours.run(None, {"x": tensors[i % 4]})):
-                    np.testing.assert_array_equal(e, g)
+                assert_same_bits(ours.run(None, {"x": tensors[i % 4]}), expected[i % 4])
 
         with ThreadPoolExecutor(8) as pool:
             list(pool.map(repeat, range(8)))

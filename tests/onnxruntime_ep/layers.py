@@ -8,7 +8,7 @@ import numpy as np
 from onnx import TensorProto, helper
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "onnxruntime"))
-from models import model
+from models import model, types_of
 
 F = np.float32
 
@@ -281,8 +281,7 @@ class Layer:
     def inputs(self):
         channel = 1 if self.convolution else len(self.x_shape) - 1
         shape = [None if self.is_open and d != channel else extent for d, extent in enumerate(self.x_shape)]
-        return {"x": (KINDS[self.quantized], shape)} | {
-            name: (helper.np_dtype_to_tensor_dtype(v.dtype), v.shape) for name, v in self.given.items()}
+        return {"x": (KINDS[self.quantized], shape)} | types_of(self.given)
 
     def outputs(self):
         return {self.y: (KINDS[self.y_type if self.to_float else np.int32], None)}

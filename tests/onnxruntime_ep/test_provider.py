@@ -16,7 +16,7 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 from layers import Layer, dynamic_quantize, integer_product, model, product, quantize
-from models import choose
+from models import choose, types_of
 from onnx import TensorProto, helper
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidArgument, RuntimeException
 from onnxruntime.quantization import QuantType, quantize_dynamic
@@ -193,8 +193,7 @@ class Claims(unittest.TestCase):
         for name, nodes, given in (("inputs", layer, {"z": z, "s": s}), ("nodes", pick + layer, vectors),
                                    ("outer", [*pick, choose(layer, "y", "s")], vectors | {"c": np.array(True)})):
             inputs = {"x": x, **given}
-            types = {n: (helper.np_dtype_to_tensor_dtype(v.dtype), v.shape) for n, v in inputs.items()}
-            m = model(nodes, types, Y, 16, {"w": w, "one": np.int64(1)})
+            m = model(nodes, types_of(inputs), Y, 16, {"w": w, "one": np.int64(1)})
             with self.subTest(name=name):
                 ran = operators(m, inputs)
                 self.assertEqual(ran[NAME], 1)

@@ -5,6 +5,7 @@ import unittest
 
 import numpy as np
 from layers import F, Layer, integer_product, model, product, quantize, quantize_rows
+from models import types_of
 from onnx import TensorProto, helper
 from provider import NAME, assert_same, operators, run, session
 from test_provider import CONVOLUTION, X, log
@@ -132,7 +133,8 @@ class Rows(unittest.TestCase):
                 ("node 'c_product' (ConvInteger) and node 'p_product' (MatMulInteger) differ in what a row is", [2, 3, 4, 12], conv,
                  {"c_y": (FLOAT, None)}, {"cw": np.ones((2, 3, 1, 1), np.uint8)})):
             with self.subTest(reason=reason):
-                m = model([quantize(), *nodes, *others], {"x": (FLOAT, shape)}, {"p_b": (FLOAT, None)} | outputs, 16, constants | values)
+                m = model([quantize(), *nodes, *others], {"x": (FLOAT, shape)}, {"p_b": (FLOAT, None)} | outputs, 16,
+                          constants | values)
                 self.assertIn(f"keeps one scale of 'x_dql' (DynamicQuantizeLinear): {reason}", log(m, claim="all", **ROWS))
                 x = np.random.default_rng(7).standard_normal(shape).astype(F)
                 by_tensor, by_row = (run(m, {"x": x}, options={"claim": "all", **options}) for options in ({}, ROWS))
@@ -154,8 +156,7 @@ class Rows(unittest.TestCase):
             nodes, constants, _ = layer_of("p", 9, 12)
             nodes[0].input[0], nodes[0].input[2] = x, zero_point
             given = {name: values[name] for name in inputs}
-            m = model([quantize(), *before, *nodes, *after],
-                      {name: (helper.np_dtype_to_tensor_dtype(v.dtype), v.shape) for name, v in given.items()},
+            m = model([quantize(), *before, *nodes, *after], types_of(given),
                       {"p_b": (FLOAT, None)} | ({"r_b": (FLOAT, None)} if after else {}), 16, constants | more)
             with self.subTest(x=x, zero_point=zero_point, inputs=inputs):
                 by_row, by_tensor = (run(m, given, options=options) for options in (ROWS, {}))

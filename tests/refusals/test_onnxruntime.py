@@ -8,7 +8,7 @@ import unittest
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "onnxruntime"))
-from models import OPSETS, TensorProto, helper, model, onnxruntime, run, session
+from models import OPSETS, TensorProto, helper, model, onnxruntime, quantize, run, session, types_of
 from refusals import Case
 from test_computed_scales import F32, NAMES, number, own
 
@@ -24,10 +24,6 @@ BLOCKS = OPERATORS[:1]  # that have a block_size
 MOST = 2**63 - 1
 
 
-def quantize(**attributes):
-    return helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["y"], "q", domain="dynquant", **attributes)
-
-
 def quantizing_model(opset=13, scale=(), **attributes):
     constants = {"scale": np.full(scale, 0.1, np.float32), "zero": np.zeros(scale, np.uint8)}
     return model([quantize(**attributes)], {"x": (FLOAT, [2, 4])}, {"y": (UINT8, None)}, opset, constants)
@@ -41,9 +37,8 @@ class Runs(Case):
         arrays = {"x": x, "scale": np.ones(scale, np.float32)}
         if zero is not None:
             arrays["zero"] = np.zeros(zero, np.uint8)
-        types = {"float32": FLOAT, "uint8": UINT8}
         node = helper.make_node(op, list(arrays), ["y"], "q", domain=domain, **attributes)
-        inputs = {name: (types[array.dtype.name], None) for name, array in arrays.items()}
+        inputs = {name: (kind, None) for name, (kind, _) in types_of(arrays).items()}
         return model([node], inputs, {"y": (UINT8 if quantizes else FLOAT, None)}, OPSETS[-1]), arrays
 
     def each(self, operators, x, scale, zero, attributes, expectation):
