@@ -1,4 +1,5 @@
 """Computes nodes by dynquant, by onnx.reference, by ONNX Runtime's own kernels and by AMD Quark's library in it."""
+import ctypes
 import dataclasses
 import os
 import subprocess
@@ -68,9 +69,25 @@ def reason(error):
     return f"{type(error).__name__}: {error}".splitlines()[0][:200]
 
 
-def ort_value(array, type_number):
-    """A view, not a copy: the array has the tensor's shape, and its first bytes are the packed elements."""
-    return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(array, type_number)
+def run_bound(session, given, output_types):
+    """Outputs of any types. ONNX Runtime wants NumPy arrays of the tensors' shapes, whose first bytes are the tensors."""
+    binding, buffers = session.io_binding(), []  # not copied
+    for name, value in given.items():
+        buffers.append(np.zeros(value.shape, f"u{value.dtype.itemsize}"))
+        data = np.frombuffer(raw_bytes(value), np.uint8)
+        buffers[-1].reshape(-1).view(np.uint8)[:data.size] = data
+        bound = onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(buffers[-1], type_of(value))
+        binding.bind_ortvalue_input(name, bound)
+    for output in session.get_outputs():
+        binding.bind_output(output.name)
+    session.run_with_iobinding(binding)
+    return [unpacked(*of) for of in zip(output_types, binding.get_outputs(), strict=True)]
+
+
+def unpacked(type_number, value):
+    shape = tuple(value.shape())
+    size = len(raw_bytes(np.zeros(shape, dtype_of(type_number))))
+    return from_raw_bytes(type_number, shape, ctypes.string_at(value.data_ptr(), size))
 
 
 def run_in_onnxruntime(node, library=None):
@@ -82,25 +99,9 @@ def run_in_onnxruntime(node, library=None):
         options.register_custom_ops_library(library)
     try:
         session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-        binding = session.io_binding()
-        for name, value in given.items():
-            buffer = np.zeros(value.shape, f"u{value.dtype.itemsize}")
-            data = np.frombuffer(raw_bytes(value), np.uint8)
-            buffer.reshape(-1).view(np.uint8)[:data.size] = data
-            binding.bind_ortvalue_input(name, ort_value(buffer, type_of(value)))
-        buffers = []
-        for info, type_number, shape in zip(session.get_outputs(), node.output_types, node.output_shapes):
-            buffers.append(np.zeros(shape, f"u{np.dtype(dtype_of(type_number)).itemsize}"))
-            binding.bind_ortvalue_output(info.name, ort_value(buffers[-1], type_number))
-        session.run_with_iobinding(binding)
+        return run_bound(session, given, node.output_types)
     except Exception as error:  # ONNX Runtime has a class for each status
         raise NotOffered(reason(error)) from error
-    return [unpacked(type_number, buffer) for type_number, buffer in zip(node.output_types, buffers)]
-
-
-def unpacked(type_number, buffer):
-    size = len(raw_bytes(np.zeros(buffer.shape, dtype_of(type_number))))
-    return from_raw_bytes(type_number, buffer.shape, buffer.reshape(-1).view(np.uint8)[:size].tobytes())
 
 
 def ort(node):

@@ -1,17 +1,16 @@
 """Nodes that quantize and dequantize as models, and their results by ONNX's definitions (docs/onnx.md, "What is computed")."""
-import ctypes
 import pathlib
 import sys
 
 import numpy as np
-import onnxruntime
 from layers import model
 from onnx import TensorProto, helper
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "differential"))
 import nodes
+import peers
 from elements import Elements
-from nodes import FLOAT8, dtype_of, from_raw_bytes, limits, raw_bytes, type_of
+from nodes import FLOAT8, dtype_of, limits, raw_bytes, type_of
 
 F = np.float32
 FLOAT, HALF, BFLOAT16, INT32 = TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.INT32
@@ -25,23 +24,6 @@ def quantize(x, scale, zero_point, kind, attributes):
 
 def dequantize(x, scale, zero_point, attributes):
     return Elements(nodes.Node("DequantizeLinear", 23, (x, scale, zero_point), attributes)).y
-
-
-def run(session, given, kind):
-    """Shape and bytes of y, of any type. ONNX Runtime wants NumPy arrays of the tensors' shapes, whose first bytes are the tensors."""
-    binding, buffers = session.io_binding(), []  # not copied
-    for name, array in given.items():
-        buffers.append(np.zeros(array.shape, f"u{array.dtype.itemsize}"))
-        data = np.frombuffer(raw_bytes(array), np.uint8)
-        buffers[-1].reshape(-1).view(np.uint8)[:data.size] = data
-        value = onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(buffers[-1], type_of(array))
-        binding.bind_ortvalue_input(name, value)
-    binding.bind_output("y")
-    session.run_with_iobinding(binding)
-    (y,) = binding.get_outputs()
-    shape = tuple(y.shape())
-    data = ctypes.string_at(y.data_ptr(), len(raw_bytes(np.zeros(shape, dtype_of(kind)))))
-    return shape, raw_bytes(from_raw_bytes(kind, shape, data))  # without bits of no element
 
 
 class Node:
@@ -94,7 +76,8 @@ class Node:
 
     def run(self, session, x):
         given = {"x": x} if self.is_constant else {"x": x, **self.parameters()}
-        return run(session, given, self.y_kind)
+        (y,) = peers.run_bound(session, given, [self.y_kind])
+        return y.shape, raw_bytes(y)
 
     def expected(self, x):
         node = nodes.Node(self.op, self.opset, (x, self.scale, self.zero_point), self.attributes)
