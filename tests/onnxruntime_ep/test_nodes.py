@@ -35,7 +35,9 @@ class Definition(unittest.TestCase):
             s = session(n.model(), options=options, threads=threads, profile=f"{folder}/profile")
             for _ in range(2):
                 x = n.draw_x()
-                self.assertEqual(n.run(s, x), n.expected(x))
+                (shape, data), (wanted_shape, wanted) = n.run(s, x), n.expected(x)
+                self.assertEqual(shape, wanted_shape)
+                self.assertTrue(data == wanted)  # assertEqual takes minutes to describe large ones
             self.assertEqual(executed(s), {NAME: 2})
 
     def test_random_nodes(self):

@@ -16,7 +16,7 @@ from models import model as file_of
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from onnxruntime.quantization import QuantType, quantize_dynamic
-from provider import NAME, assert_same, operators, run, session
+from provider import NAME, assert_same, operators, run
 
 from onnxruntime_ep_dynquant import per_row
 from onnxruntime_ep_dynquant.refusal import Refusal
