@@ -86,7 +86,7 @@ std::shared_ptr<const kernel::cached_operation> kernel::prepare(const shapes &s)
     }
     auto operation = onnx::prepare(n, {}, kernels::own_kernels());
     check_types(operation);
-    return std::make_shared<const cached_operation>(s, std::move(operation));
+    return std::make_shared<const cached_operation>(cached_operation {s, std::move(operation)});
 }
 
 /// The types of outputs may be wrong where ONNX Runtime derives them from the inputs of a custom operator: it does not
