@@ -263,13 +263,13 @@ TEST(fusion, notes_multipliers_that_do_not_fit) {
         std::string note;
         bool is_folded = false;
     };
-    const row rows[] = {{{3, 0.001F}, no_shift + "0.001"}, {{3, 2}, no_shift + "2"},
+    const row table[] = {{{3, 0.001F}, no_shift + "0.001"}, {{3, 2}, no_shift + "2"},
             {{1.5F, 0x1p-9F}, no_scale + "1.5", true}, {{0x1p24F + 2, 0x1p-30F}, no_scale + "16777218", true},
             {{-3, 0x1p-9F}, "Mul 'c2'" + positive + "-3", true},
             {{3, -0x1p-9F}, "not folded: Mul 'c3'" + positive + "-0.001953125"},
             {{-0.01F}, "Mul 'c2'" + positive + "-0.01"}, {{0}, "Mul 'c2'" + positive + "0"},
             {{infinity}, "Mul 'c2'" + positive + "inf"}, {{nan}, "Mul 'c2'" + positive + "nan"}};
-    for (const auto &[multipliers, note, is_folded] : rows)
+    for (const auto &[multipliers, note, is_folded] : table)
         for (const auto relu : {false, true}) {
             auto b = product().cast(type::float32);
             for (const auto multiplier : multipliers)

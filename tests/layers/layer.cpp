@@ -225,9 +225,9 @@ std::vector<std::byte> draw_floats(test::random_source &random, std::int64_t row
     const std::vector<float> rare {infinity, -infinity, nan, -0.0F};
     std::vector<float> x;
     for (std::int64_t row = 0; row < rows; ++row) {
-        const auto most = random.chance(20) ? 0 : random.within(1, 1000);
+        const auto eighths = random.chance(20) ? 0 : random.within(1, 1000);
         for (std::int64_t column = 0; column < columns; ++column)
-            x.push_back(static_cast<float>(random.within(-most, most)) / 8);
+            x.push_back(static_cast<float>(random.within(-eighths, eighths)) / 8);
         if (random.chance(20)) x[x.size() - static_cast<std::size_t>(random.within(1, columns))] = random.one_of(rare);
     }
     const auto bytes = std::as_bytes(std::span(x));

@@ -123,25 +123,25 @@ TEST(direct_computed_refusals, what_is_not_there_has_no_type) {
 TEST(direct_computed_refusals, rules_and_the_scales_that_they_take) {
     using types = std::vector<data_type>;
     const types scales_of_16_bits_and_more = {f32, f16, bf16}, none;
-    for (const auto range : {scale_range::absmax, scale_range::minmax})
-        for (const auto rounding : {nearest, floor, ceil, even, rceil})
-            for (const auto quotient : {divide, multiply_reciprocal, multiply_range}) {
+    for (const auto its_range : {scale_range::absmax, scale_range::minmax})
+        for (const auto its_rounding : {nearest, floor, ceil, even, rceil})
+            for (const auto its_quotient : {divide, multiply_reciprocal, multiply_range}) {
                 auto expected = scales_of_16_bits_and_more;
-                if (range == scale_range::minmax) {
-                    if (rounding != nearest || quotient == multiply_range) expected = none;
-                } else if (rounding != nearest) {
-                    expected = quotient == multiply_range ? none : types {f8_e8m0};
-                } else if (quotient != multiply_range) {
+                if (its_range == scale_range::minmax) {
+                    if (its_rounding != nearest || its_quotient == multiply_range) expected = none;
+                } else if (its_rounding != nearest) {
+                    expected = its_quotient == multiply_range ? none : types {f8_e8m0};
+                } else if (its_quotient != multiply_range) {
                     expected.push_back(f8_e4m3);
                 }
                 for (const auto type : {f32, s32, s8, u8, f16, bf16, s4, u4, f8_e4m3, f8_e5m2, s16, u16, u32, s2, u2,
                              f4_e2m1, f6_e2m3, f6_e3m2, f8_e4m3fnuz, f8_e5m2fnuz, f8_e8m0}) {
                     auto q = right();
-                    if (range == scale_range::absmax) q.zero_points.reset();
+                    if (its_range == scale_range::absmax) q.zero_points.reset();
                     q.scales.type = type;
-                    q.computed = scale_rule {.range = range, .rounding = rounding, .quotient = quotient};
-                    const auto what = std::string(to_string(range)) + ", " + to_string(rounding) + ", "
-                            + to_string(quotient) + " by " + to_string(type);
+                    q.computed = scale_rule {.range = its_range, .rounding = its_rounding, .quotient = its_quotient};
+                    const auto what = std::string(to_string(its_range)) + ", " + to_string(its_rounding) + ", "
+                            + to_string(its_quotient) + " by " + to_string(type);
                     EXPECT_EQ(!check(q), std::ranges::count(expected, type) != 0) << what;
                     q.second_scales = parameter {f32, {2, 3}, {}};
                     EXPECT_EQ(!check(q), type == f8_e4m3 && std::ranges::count(expected, type) != 0) << what;
