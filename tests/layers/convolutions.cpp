@@ -49,7 +49,7 @@ struct sample {
         const auto y = test::oracle::result_of(
                 test::oracle::layer_inputs<layer_description> {d, x_shape, x, w, x_zero_points, {}});
         sums result(y.size() / sizeof(std::int32_t));
-        std::memcpy(result.data(), y.data(), y.size());
+        if (!y.empty()) std::memcpy(result.data(), y.data(), y.size());
         return result;
     }
 };

@@ -21,10 +21,14 @@ std::vector<std::int64_t> met_by_taps(const geometry &g, std::int64_t position) 
     return result;
 }
 
-/// The first element of a group's channels, and the strides.
+/// All of x, the index of the first element of a group's channels, and the strides.
 struct group_of_x {
-    const std::uint32_t *first;
-    std::int64_t of_channel, of_position;
+    const std::vector<std::uint32_t> &x;
+    std::int64_t first, of_channel, of_position;
+
+    std::uint32_t at(std::int64_t channel, std::int64_t position) const {
+        return x[static_cast<std::size_t>(first + channel * of_channel + position * of_position)];
+    }
 };
 
 /// One sum, modulo 2^32. Beyond x lies its zero point, of which nothing is left.
@@ -35,7 +39,7 @@ std::uint32_t sum_of(
     for (std::int64_t tap = 0; tap < taps; ++tap)
         if (const auto position = met[static_cast<std::size_t>(tap)]; position >= 0)
             for (std::int64_t c = 0; c < channels; ++c)
-                sum += x.first[c * x.of_channel + position * x.of_position] * w[c * taps + tap];
+                sum += x.at(c, position) * w[c * taps + tap];
     return sum;
 }
 
@@ -97,14 +101,14 @@ std::vector<std::byte> by_filters(const std::vector<std::byte> &w, const geometr
 std::vector<std::uint32_t> sums_of(const geometry &g, const std::vector<std::uint32_t> &x, bool is_x_channels_last,
         const std::vector<std::uint32_t> &w) {
     const auto of_image = g.x_positions() * g.channels * g.groups, of_filter = std::ssize(w) / g.filters;
-    group_of_x of {nullptr, is_x_channels_last ? 1 : g.x_positions(), is_x_channels_last ? g.channels * g.groups : 1};
+    group_of_x of {x, 0, is_x_channels_last ? 1 : g.x_positions(), is_x_channels_last ? g.channels * g.groups : 1};
     std::vector<std::uint32_t> sums;
     for (std::int64_t image = 0; image < g.images; ++image)
         for (std::int64_t p = 0; p < g.y_positions(); ++p) {
             const auto met = met_by_taps(g, p);
             for (std::int64_t f = 0; f < g.filters; ++f) {
                 const auto first_channel = f / (g.filters / g.groups) * g.channels;
-                of.first = x.data() + image * of_image + first_channel * of.of_channel;
+                of.first = image * of_image + first_channel * of.of_channel;
                 sums.push_back(sum_of(of, met, w.data() + f * of_filter, g.channels));
             }
         }
