@@ -46,7 +46,8 @@ const tensor *constant(const graph &g, const node &n) {
 
 bool is_one(const graph &g, const std::string &scale) {
     const auto at = g.initializers.find(scale);
-    return at != g.initializers.end() && values_of<float>(at->second) == std::vector<float> {1};
+    return at != g.initializers.end() && at->second.what.type == type::float32
+            && values_of<float>(at->second) == std::vector<float> {1};
 }
 
 /// An element type given by an attribute, or the default where it is omitted or 0.

@@ -169,8 +169,8 @@ graph renamed(const std::map<std::string, std::string> &names) {
 }
 
 TEST(codify_bounds, new_names_differ_from_those_of_the_model) {
-    for (const auto *taken :
-            {"one", "zero_s8", "y_scale", "y_input_quantized", "y_integer", "y_weights", "x_quantized"})
+    for (const auto *taken : {"one", "zero_s8", "zero_u8", "y_product", "y_scale", "y_input_quantized", "y_integer",
+                 "y_weights", "x_quantized"})
         for (const auto *from : {"x", "y", "p", "b"}) {
             const auto g = renamed({{from, taken}});
             value_ranges ranges;

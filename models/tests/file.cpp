@@ -1,6 +1,7 @@
 // Model files are parsed and written exactly; wrong, truncated, changed and foreign files are refused.
 #include "model/file.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 
@@ -181,6 +182,9 @@ TEST(model_file, that_is_none) {
     const std::string none = "expected a model of ONNX, given bytes that are none or are cut short";
     EXPECT_EQ(refusal("hello"), none);
     EXPECT_TRUE(test::fails([] { model::parse("hello", "m.onnx"); }, status::invalid_arguments, "m.onnx: " + none));
+    const auto whole = with_initializer(number(1, 4) + number(2, 2) + text(9, "abcd"));
+    EXPECT_EQ(refusal(whole), "taken");
+    EXPECT_EQ(refusal(whole.substr(0, whole.size() / 2)), none);
     EXPECT_EQ(refusal(""), "expected a model with a graph, given bytes that state none");
     EXPECT_EQ(refusal(text(7, "")), "opset_import: expected a version of ONNX's own operators, given none");
     EXPECT_EQ(refusal(model("") + opset_13), "opset_import: expected each domain once, given '' more often");

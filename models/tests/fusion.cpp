@@ -352,6 +352,10 @@ TEST(fusion, not_with_multipliers_of_other_shapes) {
     expect_not_fused(by_rows.quantize(type::int8),
             "node 'Mul_4' (Mul): 'c2': expected one value, or one for each channel of shape 3x5, given shape 3x1");
 
+    auto by_itself = product().cast(type::float32);
+    by_itself.then("Mul", {by_itself.last});
+    expect_not_fused(by_itself.quantize(type::int8), "value 'v3': expected one node that takes it, given 2");
+
     auto by_run = product().cast(type::float32); // of one value it is a scale of x
     by_run.g.inputs.push_back({"m", type::float32, dims {columns}});
     by_run.then("Mul", {"m"});

@@ -81,6 +81,12 @@ def layers():
                 yield (f"{kind}{tail}, {variant}, {x_dtype.__name__} to {y_dtype.__name__}, {zero_points}, "
                        f"{'per channel' * per_channel}{', shifts too' * (shifts and per_channel)}, seed {seed}",
                        b.model(), [kind + tail])
+    b = Builder(13, 1)
+    b.input(np.uint8, [4, 50])
+    fully_connected(b, 9, 50, 1)
+    b.then("Mul", b.constant(np.float32(-0.7)))
+    b.quantize(np.int8, 2, 3)
+    yield "a negative multiplier, scale 2, zero point 3", b.model(), ["fully connected"]
 
 
 def convolution_chains():

@@ -87,6 +87,8 @@ class IntegerView(Program):
         text = "its rescaled values are not rounded by a QuantizeLinear of scale 1 and zero point 0"
         for constants in ({"one": numpy.float32(2)}, {"zero": numpy.int8(1)}):
             self.assertEqual(self.compared([quantize("f", "y", "zero")], ["y"], **constants), [NONE + text])
+        scales = {"w": numpy.ones((1, 3), numpy.int8), "one": numpy.ones(3, numpy.float16), "zero": numpy.zeros(3, numpy.int8)}
+        self.assertEqual(self.compared([quantize("f", "y", "zero", axis=1)], ["y"], 23, **scales), [NONE + text])
 
     def test_multipliers_without_integers(self):
         nodes = [mul("f", "p"), helper.make_node("Relu", ["p"], ["r"]), quantize("r", "y", "zero")]

@@ -254,6 +254,11 @@ TEST_F(dqbench, graph_in_json_may_have_masks) {
     }
 }
 
+TEST_F(dqbench, scales_that_are_no_numbers_are_refused) {
+    expect_refused("--scales=1xx2 8", "--scales: expected a number");
+    expect_refused("--api=direct --scales=absmx 8", "--scales: expected numbers, as in 0.5x0.25, or absmax, ");
+}
+
 TEST_F(dqbench, wrong_json_in_a_batch_is_one_line_with_both_places) {
     std::ofstream(folder / "place.json") << R"({"graph": [{"id": 1, "kind": "Quan\ntize"}]})";
     std::ofstream(folder / "batch") << "8x64\n--case=place.json\n";

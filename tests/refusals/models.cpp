@@ -87,12 +87,18 @@ TEST(models_refusals, operators_and_opsets) {
 TEST(models_refusals, what_a_version_does_not_have_yet) {
     const auto relu = of("Relu", {}, int8, {2}), gemm = one_node({"Gemm", "", "", {"x", "x"}}, float_, {2, 2});
     const auto cast = of("Cast", {{"to", std::int64_t {float16}}, {"saturate", one}}, float_, {2});
+    const auto pool = of("MaxPool", {{"kernel_shape", ints {2}}}, int8, {1, 1, 4});
+    const auto add = one_node({"Add", "", "", {"x", "x"}}, uint8, {2});
     expect_refused({
             {relu, bad_type, {"node 'n' (Relu): X 'x'", "type float", "int8"}},
+            {at_opset(pool, 11), bad_type, {"node 'n' (MaxPool): X 'x'", "type float", "int8"}},
+            {add, bad_type, {"node 'n' (Add): A 'x'", "type float, int32 or float16", "uint8"}},
             {at_opset(gemm, 10), bad_argument, {"node 'n' (Gemm): input C", "a value", "none"}},
             {at_opset(cast, 18), bad_argument, {"node 'n' (Cast): attributes", "to at opset 18", "'saturate'"}},
     });
     EXPECT_NO_THROW(parse(at_opset(relu, 14)));
+    EXPECT_NO_THROW(parse(at_opset(pool, 12)));
+    EXPECT_NO_THROW(parse(at_opset(add, 14)));
     EXPECT_NO_THROW(parse(at_opset(gemm, 11)));
     EXPECT_NO_THROW(parse(at_opset(cast, 19)));
 }

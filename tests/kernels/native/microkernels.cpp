@@ -1,6 +1,7 @@
 // Every microkernel is right by the oracle: each formula in each form, for every length up to more than two blocks, at
 // several alignments, for dense and padded rows. None writes beside dst or reads beyond src.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <string>
 #include <tuple>
