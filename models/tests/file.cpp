@@ -91,7 +91,7 @@ TEST(model_file, extents_may_be_open) {
     EXPECT_EQ(g.inputs.front().shape, (dims {free_extent, free_extent, 3}));
     EXPECT_EQ(g.inputs.front().names, (std::vector<std::string> {"batch", "", ""}));
     EXPECT_EQ(g.outputs.front().shape, std::nullopt);
-    // As exporters write extents without a name, which need not be alike.
+    // Exporters write such extents without a name; they need not be alike.
     const auto unnamed = text(1, text(2, "?")) + extent(-1);
     const auto x = read(model(text(11, value("x", 1, unnamed + unnamed)))).inputs.front();
     EXPECT_EQ(x, (port {"x", 1, dims(4, free_extent)}));

@@ -77,7 +77,7 @@ TEST(layer_shapes, of_convolutions_without_elements) {
 
 using sample = oracle::layer_inputs<layer_description>;
 
-/// Of bytes, whose result is its sums. kernel: 0 for a product.
+/// Draws a layer of bytes, whose result is its sums. kernel: 0 for a product.
 sample draw(test::random_source &random, std::int64_t groups, std::int64_t kernel) {
     const auto coin = [&] { return random.chance(50); };
     const auto byte_of = [&](bool is_signed) {

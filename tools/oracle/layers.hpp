@@ -31,13 +31,13 @@ struct geometry {
 
 std::int64_t product_of(const dims &extents);
 
-/// An element of one, or of one for each.
+/// Returns the only value, or that of element i.
 template <typename T>
 auto at(const T &values, std::int64_t i) {
     return values[values.size() == 1 ? 0 : static_cast<std::size_t>(i)];
 }
 
-/// ONNX's ConvInteger.
+/// Sets what ONNX's ConvInteger says of one spatial dimension.
 template <typename Window>
 void set_dimension(const Window &given, std::size_t d, std::size_t rank, geometry &g) {
     const auto at = spatial - rank + d;
@@ -149,7 +149,7 @@ struct layer_inputs {
     std::vector<float> x_scales;
 };
 
-/// Of a convolution channels first, however y lies.
+/// The shape of y has a convolution's channels first, however y lies.
 template <typename Description>
 dims y_shape(const Description &d, const dims &x) {
     const auto g = geometry_of(d, x);

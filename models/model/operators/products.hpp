@@ -15,7 +15,8 @@ struct matrices {
 /// Throws error for shapes that do not fit together.
 matrices plan_matrices(const op_node &n);
 
-/// Of a convolution: inputs are batch, channels, spatial dimensions; weights are filters, channels of a group, kernel.
+/// What a convolution's inputs (batch, channels, spatial dimensions) and weights (filters, channels of a group, kernel)
+/// tell of it.
 struct convolution_shapes {
     std::int64_t batch, channels, filters, groups;
     layers::window window;
