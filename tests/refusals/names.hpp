@@ -20,15 +20,15 @@ struct names {
 /// `where` begins the message.
 template <typename F, typename Status>
 testing::AssertionResult fails(F &&f, Status status, const names &n, const std::string &where = "") {
-    const auto what = where + n.argument + ": expected " + n.expected + ", given " + n.given;
+    const auto what = n.argument + ": expected " + n.expected + ", given " + n.given;
     try {
         f();
     } catch (const error_of<Status> &e) {
         const std::string message = e.what();
         if (e.status == status && message.find(where) == 0 && n.are_in(message)) return testing::AssertionSuccess();
-        return testing::AssertionFailure()
-                << "expected status " << static_cast<int>(status) << " with these parts: " << what
-                << "\n   given status " << static_cast<int>(e.status) << ": " << message;
+        return testing::AssertionFailure() << "expected status " << static_cast<int>(status) << ", '" << where
+                                           << "' first, with these parts: " << what << "\n   given status "
+                                           << static_cast<int>(e.status) << ": " << message;
     }
     return testing::AssertionFailure() << "no error; expected " << what;
 }
