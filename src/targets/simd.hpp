@@ -20,8 +20,9 @@
 //     pack(type, a, b, c, d)          to elements of 8 or 16 bits, rounded and saturated; but NaN and both infinities
 //                                     become the lowest integer, as x86 converts all that s32 lacks to its lowest value
 //
-// Formulas of types that have FMA count on the last rule: for x near -FLT_MAX they may give +infinity (formulas.hpp).
-// Where a conversion saturates instead, as ARM's does, x has to be limited from below, too.
+// Formulas of types that have FMA count on the last rule: for x near -FLT_MAX they may give +infinity
+// (kernels/native/formulas/two_part.hpp). Where a conversion saturates instead, as ARM's does, x has to be limited from
+// below, too.
 //
 // Loops that need no more than operators, of any number and any width, are written over lanes.hpp instead.
 #pragma once

@@ -10,7 +10,9 @@ STEPS, NARROW = (f"layers/{folder}/isa/scalar.cpp" for folder in ("steps", "narr
 # Changed.
 NUMERICS, COMPUTED = "src/quantization/numerics.hpp", "src/quantization/computed.hpp"
 SMALL_FLOAT, SMALL_FLOATS = "src/elements/small_float.hpp", "src/kernels/native/small_floats.hpp"
-FORMULAS, SCALE_FORMULAS = "src/kernels/native/formulas.hpp", "src/kernels/native/scales/scale_formulas.hpp"
+COMMON, QUOTIENTS, TO_FLOATS, DIFFERENCES = (
+    f"src/kernels/native/formulas/{name}.hpp" for name in ("common", "quotients", "quotients_to_floats", "differences"))
+SCALE_FORMULAS = "src/kernels/native/scales/scale_formulas.hpp"
 VECTORS = "src/targets/avx2.hpp"
 
 # What verify says of a cell, by the file that is compiled.
@@ -111,22 +113,22 @@ MUTATIONS = [Mutation(*row) for row in [
      "x / operand : x * operand", "x / operand : x / (1 / operand)", "^computed.(vllm|onednn_dynamic_fp/f32)"),
     ("computed scales: range by divisor", REFERENCE, COMPUTED,
      "return divisor / range;", "return 1 / (range / divisor);", "^computed.ggml_q8_0"),
-    ("scalar strict quantize: by the reciprocal", SCALAR, FORMULAS,
+    ("scalar strict quantize: by the reciprocal", SCALAR, QUOTIENTS,
      "x / scale + zero);", "x * (1 / scale) + zero);", "^strict.quantize/.*->[su]"),
-    ("scalar dequantize: distributed", SCALAR, FORMULAS,
+    ("scalar dequantize: distributed", SCALAR, DIFFERENCES,
      "return V::to_reals(V::subtract(q, zero_point)) * scale;",
      "return V::to_reals(q) * scale - V::to_reals(zero_point) * scale;", "^strict.dequantize/[su][48]"),
-    ("scalar onnx quantize: the zero point is added before rounding", SCALAR, FORMULAS,
+    ("scalar onnx quantize: the zero point is added before rounding", SCALAR, COMMON,
      "return x + V::splat(magic_bias) + offset;", "return x + (V::splat(magic_bias) + offset);",
      "^onnx.quantize/.*->[su](8|4|2|16)$"),
-    ("scalar onnx quantize: the quotient is not rounded to f16 or bf16", SCALAR, FORMULAS,
+    ("scalar onnx quantize: the quotient is not rounded to f16 or bf16", SCALAR, COMMON,
      "return scaled - (scaled - quotient);", "return quotient;", "^onnx.quantize/.*->[su](8|4|2|16)$"),
-    ("scalar onnx quantize to floats: only the sum is rounded to f16 or bf16", SCALAR, FORMULAS,
+    ("scalar onnx quantize to floats: only the sum is rounded to f16 or bf16", SCALAR, TO_FLOATS,
      "in_division<V, Division>(in_division<V, Division>(x / scale) + zero)", "in_division<V, Division>(x / scale + zero)",
      "^onnx.quantize/b?f.*->f"),
-    ("scalar onnx dequantize floats: distributed", SCALAR, FORMULAS,
+    ("scalar onnx dequantize floats: distributed", SCALAR, DIFFERENCES,
      "return (q - zero) * scale;", "return q * scale - zero * scale;", "^onnx.dequantize/f"),
-    ("AVX2 strict quantize: the remainder is left out", AVX2, FORMULAS,
+    ("AVX2 strict quantize: the remainder is left out", AVX2, QUOTIENTS,
      "return zero.added_to(V::fma(remainder, reciprocal, estimate));",
      "return zero.added_to(remainder * V::splat(0.0F) + estimate);",
      "^strict.quantize/f32->[su]"),

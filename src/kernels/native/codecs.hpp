@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/native/formulas/differences.hpp"
 #include "kernels/native/loops.hpp"
 #include "kernels/native/packed.hpp"
 #include "kernels/native/small_floats.hpp"
@@ -58,7 +59,8 @@ void to_division(const void *, std::int64_t, std::int64_t count, void *tile) {
 /// Gives each column its copy of its parameter, in place. Goes backwards, as no parameter lies beyond the column that
 /// it is for.
 template <typename V>
-void expand(std::int64_t count, const pattern &of, float *column) {
+void expand(std::int64_t count, const pattern &of, void *parameters) {
+    auto *const column = static_cast<float *>(parameters); // V moves any bits
     for (auto i = (count - 1) / V::lanes * V::lanes; i >= 0; i -= V::lanes)
         V::store(column + i, V::pick(column + of.first[i / V::lanes], V::load(of.index + i)));
 }
@@ -182,14 +184,14 @@ template <typename V, typename Formula, typename T>
 void look_up(const dense_rows &of, const prepared_parameters &with, const parameter_access &by, const auto &values) {
     constexpr std::int64_t step = V::looked_up;
     const auto d = of; // copies: byte stores cannot alias them
-    const auto p = with;
+    const auto p = taken_by<Formula>(with);
     const auto g = by;
     const auto distance = prefetch_distance / 2;
     const auto *src = static_cast<const unsigned char *>(d.src);
     auto *dst = static_cast<T *>(d.dst);
     const auto elements = V::load(values);
     const auto row_of = [&](std::int64_t row, std::int64_t whole, bool stream) __attribute__((always_inline)) {
-        const auto formula = Formula::from(broadcast<V> {p, row * g.parameter_step});
+        const auto formula = Formula::from(broadcast<V, Formula> {p, row * g.parameter_step});
         const auto results = V::table_of(dst, formula(elements));
         for (std::int64_t i = 0; i < whole; i += step) {
             __builtin_prefetch(src + i / 2 + distance);
@@ -212,7 +214,7 @@ void look_up(const dense_rows &of, const prepared_parameters &with, const parame
 
 template <typename V, data_type type, typename T>
 void look_up_of(const dense_rows &d, const prepared_parameters &p, const parameter_access &g) {
-    using formula = std::conditional_t<traits(type).integral, narrow_difference<V>, float_difference<V>>;
+    using formula = std::conditional_t<traits(type).integral, difference_in_s32<V>, float_difference<V>>;
     look_up<V, formula, T>(d, p, g, values_of_4_bits<type>.of);
 }
 

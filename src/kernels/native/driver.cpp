@@ -116,7 +116,7 @@ void move(prepared_parameters &at, parameter_access &g, form by, std::int64_t ro
         case form::segs2:
         case form::segs4: ahead += column / g.group_length;
     }
-    at = {at.scale + ahead, at.reciprocal + ahead, at.of_family + ahead, at.bound};
+    at.columns = at.columns.from(ahead);
 }
 
 /// Computes rows through tiles, which limit the columns and rows of a step.
@@ -179,9 +179,10 @@ bool gain_by_streaming(const resolved &how, const placed_rows &r, bool keeps_lin
 }
 
 /// The state of parameters of which `elements` elements use one scale.
-preparation with_exact_scale(const exact_formulas &f, preparation state, std::int64_t elements, float scale) {
+preparation with_exact_scale(
+        const exact_formulas &f, preparation state, std::int64_t elements, const parameter_columns &parameters) {
     const bool tests = state == preparation::guarded && elements >= f.min_elements_to_test;
-    return tests && f.is_exact(scale) ? preparation::exact : state;
+    return tests && f.is_exact(parameters) ? preparation::exact : state;
 }
 
 const staged_kernel &choose(const resolved &how, std::int64_t columns, bool keeps_lines) {
@@ -194,7 +195,7 @@ const staged_kernel &choose(const resolved &how, std::int64_t columns, bool keep
         const prepared_parameters &at, const call &c, const placed_rows &r, parameter_access g) {
     const auto by = states[state].by;
     if (by == form::rows && g.parameter_step == 0)
-        state = with_exact_scale(p.formulas->exact, state, r.rows * r.columns, at.scale[0]);
+        state = with_exact_scale(p.formulas->exact, state, r.rows * r.columns, at.columns);
     const auto &how = states[state];
     const auto &m = how.usual.memory;
     const bool keeps_lines = keep_lines(c, r, m.dst);
@@ -308,26 +309,24 @@ bool is_flat(const plan &p) {
 namespace {
 
 /// fetch() of one scale and zero point. The loops of fetch() take 10 ns, a third of a call of 256 elements.
-void fetch_one(const plan &p, const call &c, panel_storage<1> &to) {
-    if (!p.has_plain_parameters) return fetch(p, c, {0, 1, 1}, to.scale, to.reciprocal, to.of_family);
-    to.of_family[0] =
-            c.zero_points ? __builtin_bit_cast(float, plain_zero_point(p.zero_points, c.zero_points)) : p.no_zero;
-    std::memcpy(to.scale, c.scales, sizeof(float));
+void fetch_one(const plan &p, const call &c, const parameter_columns &to) {
+    if (!p.has_plain_parameters) return fetch(p, c, {0, 1, 1}, to);
+    const auto one = to.as<fetched_parameters>();
+    *one.zero_point = c.zero_points ? plain_zero_point(p.zero_points, c.zero_points) : p.no_zero_point;
+    std::memcpy(one.scale, c.scales, sizeof(float));
 }
 
 } // namespace
 
 void compute_flat(const plan &p, const call &c) {
     panel_storage<1> one;
-    one.reciprocal[0] = 0;
-    float bound = p.bound;
-    fetch_one(p, c, one);
+    const prepared_parameters at = {one.columns(), p.constants};
+    fetch_one(p, c, at.columns);
     const auto &f = *p.formulas;
     const auto &w = p.walks[0];
     const auto &row = w.axes.row;
-    const auto prepared = f.prepare(1, one.scale, one.reciprocal, one.of_family, &bound);
-    const auto state = with_exact_scale(f.exact, prepared, row.extent, one.scale[0]);
-    const prepared_parameters at = {one.scale, one.reciprocal, one.of_family, bound};
+    const auto prepared = f.prepare(1, at.columns);
+    const auto state = with_exact_scale(f.exact, prepared, row.extent, at.columns);
     const auto &chosen = choose(w.own[state], row.extent, true);
     if (chosen.is_direct)
         chosen.kernel({1, row.extent, c.src, row.extent, c.dst, row.extent, false}, at, {0, {}, 1, p.encoding});

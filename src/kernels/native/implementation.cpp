@@ -18,8 +18,13 @@ namespace {
 const instruction_set &avx512_with_fp16() {
     static const instruction_set best = [] {
         auto set = avx512_set;
-        set.families[static_cast<int>(kind::f16_u8)].exact = avx512_fp16_to_u8;
-        set.families[static_cast<int>(kind::f16_s8)].exact = avx512_fp16_to_s8;
+        const auto exact_to = [&](data_type dst) -> exact_formulas & {
+            const auto &f =
+                    family_for(avx512_set, {direction::quantize, dst, false, numerics::onnx, precision::f16, true});
+            return set.families[&f - avx512_set.families].exact;
+        };
+        exact_to(data_type::u8) = avx512_fp16_to_u8;
+        exact_to(data_type::s8) = avx512_fp16_to_s8;
         return set;
     }();
     return best;

@@ -9,7 +9,7 @@
 #include <type_traits>
 
 #include "elements/ceil_div.hpp"
-#include "kernels/native/formulas.hpp"
+#include "kernels/native/formulas/common.hpp"
 #include "kernels/native/small_floats.hpp"
 
 namespace dynquant::kernels::native {
@@ -252,10 +252,10 @@ template <typename V, bool InPairs = true, typename Src, typename FormulaAt>
 template <typename V, typename Formula, typename Src>
 void rows_to_codes(const dense_rows &of, const prepared_parameters &with, const parameter_access &by) {
     const auto d = of;
-    const auto p = with;
+    const auto p = taken_by<Formula>(with);
     const auto g = by;
     for (std::int64_t row = 0; row < d.rows; ++row) {
-        const auto formula = Formula::from(broadcast<V> {p, row * g.parameter_step});
+        const auto formula = Formula::from(broadcast<V, Formula> {p, row * g.parameter_step});
         process_row<V>(
                 static_cast<const Src *>(d.src) + row * d.src_step, static_cast<code *>(d.dst) + row * d.dst_step,
                 d.columns, d.stream, d.ahead, [&](std::int64_t, int) -> const Formula & { return formula; },
@@ -265,13 +265,13 @@ void rows_to_codes(const dense_rows &of, const prepared_parameters &with, const 
 template <typename V, typename Formula, typename Src>
 void cols_to_codes(const dense_rows &of, const prepared_parameters &with, const parameter_access &by) {
     const auto d = of;
-    const auto p = with;
+    const auto p = taken_by<Formula>(with);
     for (std::int64_t row = 0; row < d.rows; ++row)
         process_row<V, false>(
                 static_cast<const Src *>(d.src) + row * d.src_step, static_cast<code *>(d.dst) + row * d.dst_step,
                 d.columns, d.stream, 0,
                 [&](std::int64_t i, int k) {
-                    return Formula::from(contiguous<V> {p, i + k * V::lanes});
+                    return Formula::from(contiguous<V, Formula> {p, i + k * V::lanes});
                 },
                 by.encoding);
 }
@@ -281,7 +281,7 @@ void cols_to_codes(const dense_rows &of, const prepared_parameters &with, const 
 template <typename V, typename Formula, typename Src, typename Dst, bool Overruns = true>
 void rows(const dense_rows &of, const prepared_parameters &with, const parameter_access &by) {
     const auto d = of; // copies: byte stores cannot alias them
-    const auto p = with;
+    const auto p = taken_by<Formula>(with);
     const auto g = by;
     const auto *src = static_cast<const Src *>(d.src);
     auto *dst = static_cast<Dst *>(d.dst);
@@ -291,13 +291,13 @@ void rows(const dense_rows &of, const prepared_parameters &with, const parameter
     std::int64_t row = 0;
     if constexpr (Overruns)
         for (; row < d.rows - last; ++row, src += d.src_step, dst += d.dst_step) {
-            const auto formula = Formula::from(broadcast<V> {p, row * g.parameter_step});
+            const auto formula = Formula::from(broadcast<V, Formula> {p, row * g.parameter_step});
             process_row<V, true>(
                     src, dst, d.columns, false,
                     true, [&](std::int64_t) __attribute__((always_inline))->const Formula & { return formula; });
         }
     for (; row < d.rows; ++row, src += d.src_step, dst += d.dst_step) {
-        const auto formula = Formula::from(broadcast<V> {p, row * g.parameter_step});
+        const auto formula = Formula::from(broadcast<V, Formula> {p, row * g.parameter_step});
         process_row<V, false>(
                 src, dst, d.columns, d.stream,
                 true, [&](std::int64_t) __attribute__((always_inline))->const Formula & { return formula; });
@@ -308,9 +308,9 @@ void rows(const dense_rows &of, const prepared_parameters &with, const parameter
 /// vectors.
 template <typename V, typename Formula, int Rows, typename Src, typename Dst>
 [[gnu::always_inline]] inline void columns_of(const Src *src, std::int64_t src_step, Dst *dst, std::int64_t dst_step,
-        std::int64_t count, const prepared_parameters &p) {
+        std::int64_t count, const taken<Formula> &p) {
     constexpr std::int64_t n = V::lanes, four = 4 * n;
-    using result = decltype(Formula::from(contiguous<V> {p, 0})(load<V>(src)));
+    using result = decltype(Formula::from(contiguous<V, Formula> {p, 0})(load<V>(src)));
     const Src *from[Rows];
     Dst *to[Rows];
 #pragma GCC unroll 4
@@ -322,7 +322,7 @@ template <typename V, typename Formula, int Rows, typename Src, typename Dst>
         result r[Rows][4];
 #pragma GCC unroll 4
         for (int k = 0; k < 4; ++k) {
-            const auto formula = Formula::from(contiguous<V> {p, i + k * n});
+            const auto formula = Formula::from(contiguous<V, Formula> {p, i + k * n});
 #pragma GCC unroll 4
             for (int row = 0; row < Rows; ++row)
                 r[row][k] = formula(load<V>(from[row] + i + k * n));
@@ -337,7 +337,7 @@ template <typename V, typename Formula, int Rows, typename Src, typename Dst>
 template <typename V, typename Formula, int Together, typename Src, typename Dst>
 void cols(const dense_rows &of, const prepared_parameters &with, const parameter_access &) {
     const auto d = of; // copies: byte stores cannot alias them
-    const auto p = with;
+    const auto p = taken_by<Formula>(with);
     const auto *src = static_cast<const Src *>(d.src);
     auto *dst = static_cast<Dst *>(d.dst);
     const auto together = Together > 1 && !d.stream ? d.rows / Together * Together : 0;
@@ -352,7 +352,7 @@ void cols(const dense_rows &of, const prepared_parameters &with, const parameter
             process_row<V, false>(
                     src + row * d.src_step + begin, dst + row * d.dst_step + begin, d.columns - begin, d.stream,
                     false, [&](std::int64_t i) __attribute__((always_inline)) {
-                        return Formula::from(contiguous<V> {p, begin + i});
+                        return Formula::from(contiguous<V, Formula> {p, begin + i});
                     });
     }
 }
@@ -361,12 +361,12 @@ void cols(const dense_rows &of, const prepared_parameters &with, const parameter
 template <typename V, typename Formula, typename Src, typename Dst>
 void short_groups(const dense_rows &of, const prepared_parameters &with, const parameter_access &by) {
     const auto d = of; // copies: byte stores cannot alias them
-    const auto p = with;
+    const auto p = taken_by<Formula>(with);
     const auto g = by;
     const auto distance = prefetch_distance;
     constexpr std::int64_t n = V::lanes, four = 4 * n;
     const auto at = [&](std::int64_t i) __attribute__((always_inline)) {
-        return Formula::from(permuted<V> {p, g.short_groups.first[i / n], V::load(g.short_groups.index + i)});
+        return Formula::from(permuted<V, Formula> {p, g.short_groups.first[i / n], V::load(g.short_groups.index + i)});
     };
     const auto *src = static_cast<const Src *>(d.src);
     auto *dst = static_cast<Dst *>(d.dst);
@@ -393,7 +393,7 @@ void short_groups(const dense_rows &of, const prepared_parameters &with, const p
 template <typename V, typename Formula, int Vectors, typename Src, typename Dst>
 void segs(const dense_rows &of, const prepared_parameters &with, const parameter_access &by) {
     const auto d = of; // copies: byte stores cannot alias them
-    const auto p = with;
+    const auto p = taken_by<Formula>(with);
     const auto g = by;
     constexpr std::int64_t n = V::lanes, four = 4 * n, length = Vectors * n;
     const auto *src = static_cast<const Src *>(d.src);
@@ -404,7 +404,7 @@ void segs(const dense_rows &of, const prepared_parameters &with, const parameter
             prefetch_if_ahead<V>(src + i, d.ahead);
             compute_four<V, (Vectors > 1)>(
                     src, dst, i, d.stream, [&](std::int64_t j) __attribute__((always_inline)) {
-                        return Formula::from(broadcast<V> {p, parameter + (j - i) / length});
+                        return Formula::from(broadcast<V, Formula> {p, parameter + (j - i) / length});
                     });
             if (Vectors < 4) {
                 parameter += 4 / Vectors;
@@ -415,7 +415,7 @@ void segs(const dense_rows &of, const prepared_parameters &with, const parameter
         }
         if constexpr (Vectors < 4)
             for (; i < d.columns; i += length, ++parameter) {
-                const auto formula = Formula::from(broadcast<V> {p, parameter});
+                const auto formula = Formula::from(broadcast<V, Formula> {p, parameter});
                 process_row<V, false>(
                         src + i, dst + i, length, false,
                         false, [&](std::int64_t) __attribute__((always_inline))->const Formula & { return formula; });
@@ -428,7 +428,7 @@ template <typename V, typename Formula, int Vectors, typename Src>
 void segs_to_codes(const dense_rows &of, const prepared_parameters &with, const parameter_access &by) {
     constexpr std::int64_t length = Vectors * V::lanes;
     const auto d = of; // copies: byte stores cannot alias them
-    const auto p = with;
+    const auto p = taken_by<Formula>(with);
     const auto g = by;
     for (std::int64_t row = 0; row < d.rows; ++row) {
         std::int64_t parameter = row * g.parameter_step, end_of_group = g.group_length;
@@ -437,12 +437,12 @@ void segs_to_codes(const dense_rows &of, const prepared_parameters &with, const 
                 d.columns, d.stream, d.ahead,
                 [&](std::int64_t i, int k) __attribute__((always_inline)) {
                     if constexpr (Vectors < 4)
-                        return Formula::from(broadcast<V> {p, parameter + i / length + k / Vectors});
+                        return Formula::from(broadcast<V, Formula> {p, parameter + i / length + k / Vectors});
                     if (k == 0 && i == end_of_group) {
                         ++parameter;
                         end_of_group += g.group_length;
                     }
-                    return Formula::from(broadcast<V> {p, parameter});
+                    return Formula::from(broadcast<V, Formula> {p, parameter});
                 },
                 g.encoding);
     }

@@ -2,7 +2,9 @@
 // for one instruction set includes this, so no inline library function may come with it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "elements/table.hpp"
 #include "targets/simd.hpp"
@@ -56,17 +58,66 @@ constexpr std::int64_t transposed_side = 64, transposed_length = 192;
 /// Rows of at most four elements, such as the channels of images, are interleaved instead.
 constexpr std::int64_t max_narrow_row = 4;
 
-/// Prepared parameters, a column for each. What the family keeps beside the scales is named by its formulas: in
-/// `reciprocal` reciprocals or multipliers; in `of_family` zero points as f32 or as s32 bits, or residuals of the
-/// reciprocals.
-struct prepared_parameters {
-    const float *scale, *reciprocal, *of_family;
-    float bound; // limit of quotients: larger ones give the same result
+struct any_pointer {
+    void *to;
+    template <typename T>
+    [[gnu::always_inline]] operator T *() const {
+        return static_cast<T *>(to);
+    }
 };
 
-/// What the formulas of any division are told as their bound, a sum of these: the division's type, if not f32; whether
-/// src is s32 there; whether zero points are u32, held less 2^31; whether dst is u32.
-enum sums_by { in_f16 = 1, in_bf16 = 2, in_f64 = 4, of_integers = 8, zero_points_of_u32 = 16, to_u32 = 32 };
+/// Columns of 32-bit numbers, one for each parameter. A struct of pointers names them: on entry of a preparation
+/// fetched_parameters or fetched_reals, and then `parameters` of the formula that it has prepared (formulas/).
+struct parameter_columns {
+    static constexpr std::size_t count = 3;
+    void *column[count];
+
+    template <typename Names>
+    [[gnu::always_inline]] Names as() const {
+        constexpr auto names = sizeof(Names) / sizeof(void *);
+        static_assert(names <= count && sizeof(Names) == names * sizeof(void *), "expected pointers alone");
+        return [&]<std::size_t... i>(std::index_sequence<i...>) __attribute__((always_inline)) {
+            return Names {any_pointer {column[i]}...};
+        }
+        (std::make_index_sequence<names>());
+    }
+    [[gnu::always_inline]] parameter_columns from(std::int64_t first) const {
+        parameter_columns result = *this;
+        for (auto *&each : result.column)
+            each = static_cast<float *>(each) + first;
+        return result;
+    }
+};
+
+/// Parameters as they are fetched: scales of the division's type; second scales, or in f64 what a scale lacks in f32;
+/// zero points, those of u32 less 2^31.
+struct fetched_parameters {
+    float *scale, *second;
+    std::int32_t *zero_point;
+};
+/// Those of families whose zero points are floats.
+struct fetched_reals {
+    float *scale, *second, *zero_point;
+};
+
+/// How formulas divide that divide in any type.
+struct division_options {
+    precision division = precision::f32;
+    bool of_s32 = false;             // src is s32
+    bool to_u32 = false;             // dst is u32
+    bool zero_points_of_u32 = false; // held less 2^31
+};
+
+/// What formulas know of a statement beside its parameters.
+struct formula_constants {
+    float limit; // of quotients to floats: larger ones give the same result
+    division_options options;
+};
+
+struct prepared_parameters {
+    parameter_columns columns;
+    formula_constants constants;
+};
 
 /// Dense rows, what a microkernel computes. Steps are in elements, from row to row.
 struct dense_rows {
@@ -119,14 +170,13 @@ class microkernels {
 };
 
 /// Which formulas the parameters of a panel allow: those for any parameters, those for parameters that pass the
-/// family's guard (preparation.hpp), or those that need no zero points, within the guard if the family has one. The
-/// last is no result of a preparation: those for one exact scale, within the guard.
+/// family's guard, or those that need no zero points, within the guard if the family has one. The last is no result of
+/// a preparation: those for one exact scale, within the guard.
 enum class preparation { any_parameters, guarded, no_zero_points, exact };
 constexpr int preparations = 4;
 
-/// Prepares `count` parameters in place. On entry of_family holds zero points as family::is_f32_zero says.
-using prepare_function = preparation (*)(
-        std::int64_t count, const float *scale, float *reciprocal, float *of_family, float *bound);
+/// Makes the parameters of the formulas that it returns of `count` fetched ones, in place.
+using prepare_function = preparation (*)(std::int64_t count, const parameter_columns &);
 
 /// Computes one dense row under one parameter, given as the bits of its scale and as a zero point, unless the parameter
 /// is outside the family's guard. Returns whether it did.
@@ -136,17 +186,43 @@ using flat_microkernel = bool (*)(
 /// Formulas for one scale for which is_exact holds. The test pays from `min_elements_to_test` elements on.
 struct exact_formulas {
     microkernels kernels;
-    bool (*is_exact)(float scale);
+    bool (*is_exact)(const parameter_columns &);   // those of the guarded formulas
     std::int64_t min_elements_to_test = INT64_MAX; // there are none
 };
 
-/// The formulas of one kind of statement.
+/// What of a statement its formulas depend on.
+struct formula_query {
+    direction dir;
+    data_type quantized;      // dst to quantize, src to dequantize
+    bool multiplies;          // by multipliers that are not the scales: computed scales
+    numerics rule;            // to quantize to integers; strict where onnx gives the same results
+    precision division;       // f32 to dequantize
+    bool has_own_zero_points; // none, or of the type of the quantized side
+};
+
+/// A set of enumerators, by their bits.
+using set_of_bits = std::uint32_t;
+constexpr set_of_bits bit(auto enumerator) {
+    return set_of_bits {1} << static_cast<int>(enumerator);
+}
+
+/// Statements of a direction, by what else formula_query has.
+struct statement_set {
+    static constexpr set_of_bits all = ~set_of_bits {0};
+
+    direction dir;
+    set_of_bits types; // of the quantized side
+    bool multiplies = false;
+    set_of_bits rules = all, divisions = all, own_zero_points = all;
+};
+
+/// The formulas of some statements.
 struct family {
+    statement_set computes;
     prepare_function prepare;
-    data_type reads, writes; // the types of elements; codecs convert others
-    bool takes_sums_by;      // bounds are sums of sums_by
-    bool is_f32_zero;        // zero points are f32, not s32 bits
-    float no_zero;           // the value, or its bits, that acts as no zero point
+    data_type reads, writes;   // the types of elements; codecs convert others
+    bool has_real_zero_points; // fetched_reals
+    float no_zero_point;       // the real that acts as none
     microkernels any_parameters, guarded, no_zero_points;
     exact_formulas exact;
     flat_microkernel flat; // from reads to writes; null: not available
@@ -156,67 +232,6 @@ struct family {
 constexpr bool is_float8(const data_type_traits &type) {
     return !type.integral && type.bits == 8 && (type.places & (place::quantized | place::onnx_quantized)) != 0;
 }
-constexpr int number_of_float8 = [] {
-    int count = 0;
-    for (const auto &type : data_types)
-        count += is_float8(type) ? 1 : 0;
-    return count;
-}();
-
-/// Kinds of statement, by formula and by the element types that it reads and writes.
-enum class kind {
-    strict_u8,
-    strict_s8,
-    any_u8,
-    any_s8,
-    onnx_u8,
-    onnx_s8,
-    onnx_u16,
-    onnx_s16,
-    f16_u8,
-    f16_s8,
-    f16_16,
-    bf16_u8,
-    bf16_s8,
-    bf16_16, // f16_ and bf16_: numerics::onnx, divided in that type
-    wide_s32,
-    wide_u32,
-    sum_u8,
-    sum_s8,
-    sum_16,
-    sum_32, // numerics::onnx, divided in any type, by zero points of any type: see sums_by
-    quotient_f32,
-    quotient_f16,
-    quotient_bf16,
-    quotient_f64, // to floats, divided in that type; the codec of dst narrows
-    product_u8,
-    product_s8,
-    product_f32, // by a multiplier that is not the scale: computed scales
-    difference_u8,
-    difference_s8,
-    difference_u16,
-    difference_s16,
-    difference_32,
-    difference_u32, // by zero points of another type
-    difference_floats,
-    first_difference_float8, // one kind for each of the floats of 8 bits, see difference_kinds
-    count = first_difference_float8 + number_of_float8
-};
-
-/// The kinds that dequantize each type. Integers narrower than a byte and floats narrower than that are staged as s8
-/// and f32.
-constexpr by_type<kind> difference_kinds = [] {
-    by_type<kind> kinds = {};
-    int next = static_cast<int>(kind::first_difference_float8);
-    for (const auto &type : data_types)
-        kinds[type.type] = is_float8(type) ? static_cast<kind>(next++)
-                : !type.integral           ? kind::difference_floats
-                : type.bits == 32          ? kind::difference_32
-                : type.bits == 16          ? (type.is_signed ? kind::difference_s16 : kind::difference_u16)
-                : type.bits == 8           ? (type.is_signed ? kind::difference_s8 : kind::difference_u8)
-                                           : kind::difference_s8;
-    return kinds;
-}();
 
 // ---- Codecs: dense elements of a type in memory to and from tiles --------------------------------------------------
 
@@ -271,6 +286,12 @@ struct found_parameters {
     bool are_bounded; // so group_microkernels give the codes
 };
 
+/// Parameters of group_microkernels.
+struct group_columns {
+    float *multiplier, *residual; // the quotient is fma(x, multiplier, x * residual)
+    std::int32_t *zero_point;
+};
+
 /// Codes of groups whose scales are computed, by the elements of a group: 16, 32, a multiple of 64, or any number.
 /// Quotients are far below 2^22; those to floats below four times the highest number.
 struct group_microkernels {
@@ -280,11 +301,14 @@ struct group_microkernels {
 /// What codes of groups are computed by.
 enum class group_formula { product_s8, quotient_s8, sum_s8, sum_u8, codes, count };
 
+/// table.hpp lists them.
+constexpr int family_count = 40;
+
 /// All code of an instruction set.
 struct instruction_set {
     const char *name;
     int lanes;
-    family families[static_cast<int>(kind::count)];
+    family families[family_count]; // the first that computes a statement is its family
     codecs code;
     /// Dequantize 4-bit elements, by src's type, by a table of 16 results for each row. Null where that does not pay.
     by_type<microkernel> look_up_to_f32, look_up_to_f16, look_up_to_bf16;
@@ -298,7 +322,7 @@ struct instruction_set {
             unsigned char *to);
     void (*gather_bytes)(const unsigned char *from, std::int64_t stride, std::int64_t count, unsigned char *to);
     /// Gives each of `count` columns its own copy of its parameter, in place.
-    void (*expand)(std::int64_t count, const pattern &of, float *column);
+    void (*expand)(std::int64_t count, const pattern &of, void *column);
     range_functions ranges[2]; // of f32, and of f16 or bf16
     found_parameters (*find_parameters)(const numerics_contract::scale_formula &, const computed_parameters &);
     /// By the type of src: f32, f16, bf16. Null: not available.

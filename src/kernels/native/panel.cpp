@@ -12,32 +12,32 @@
 namespace dynquant::kernels::native {
 namespace {
 
-/// Rounds numbers of a data type, s32 given as bits, to the division's type. A no-op if they are of that type, the
-/// usual case. For scales in f64 there is split().
-void round_to_division(float *numbers, std::int64_t count, data_type type, precision division) {
-    const auto to = [=](const auto &rounded) {
+/// Rounds numbers of a data type to the division's type, in place. A no-op if they are of that type, the usual case.
+/// For scales in f64 there is split().
+void round_to_division(void *numbers, std::int64_t count, data_type type, precision division) {
+    auto *const rounded = static_cast<float *>(numbers);
+    const auto each = [=](const auto *from, const auto &round) {
         for (std::int64_t i = 0; i < count; ++i)
-            numbers[i] = rounded(numbers[i]);
+            rounded[i] = round(from[i]);
     };
     if (type == data_type::s32)
-        to([=](float bits) {
-            const auto exact = __builtin_bit_cast(std::int32_t, bits);
-            return static_cast<float>(numerics_contract::rounded(exact, division));
-        });
+        each(static_cast<const std::int32_t *>(numbers),
+                [=](auto x) { return static_cast<float>(numerics_contract::rounded(x, division)); });
     else if (division == precision::f16 && type != data_type::f16)
-        to([](float x) { return float16::from(x).value(); });
+        each(rounded, [](float x) { return float16::from(x).value(); });
     else if (division == precision::bf16 && type != data_type::bf16)
-        to([](float x) { return bfloat16::from(x).value(); });
+        each(rounded, [](float x) { return bfloat16::from(x).value(); });
 }
 
-/// Scales as the sums of two f32 (any_quotient): s32, given as bits, may have more bits than one.
-void split(float *scale, float *rest, std::int64_t count, bool integral) {
+/// Scales in f64 as the sums of two f32: s32 may have more bits than one.
+void split(const fetched_parameters &p, std::int64_t count, data_type type) {
+    std::fill_n(p.second, count, -0.0F); // keeps the sign of a scale of 0
+    if (type != data_type::s32) return;
+    const auto *const exact = reinterpret_cast<const std::int32_t *>(p.scale);
     for (std::int64_t i = 0; i < count; ++i) {
-        rest[i] = -0.0F; // keeps the sign of a scale of 0
-        if (!integral) continue;
-        const double exact = __builtin_bit_cast(std::int32_t, scale[i]);
-        scale[i] = static_cast<float>(exact);
-        if (exact != scale[i]) rest[i] = static_cast<float>(exact - scale[i]);
+        const double number = exact[i];
+        p.scale[i] = static_cast<float>(number);
+        if (number != p.scale[i]) p.second[i] = static_cast<float>(number - p.scale[i]);
     }
 }
 
@@ -50,10 +50,6 @@ void for_each(const parameter_grid &from, const Put &put) {
             put(column, from.first + row * from.next_row + i * from.stride);
 }
 
-float as_bits(auto integer) {
-    return __builtin_bit_cast(float, static_cast<std::int32_t>(integer));
-}
-
 /// The address may be unaligned, since oneDNN accepts any.
 template <typename T>
 T element_at(const void *data, std::int64_t number) {
@@ -62,86 +58,95 @@ T element_at(const void *data, std::int64_t number) {
     return value;
 }
 
-template <typename T>
-void copy(const parameter_grid &from, const void *data, float *to) {
-    const auto put = [=](std::int64_t column, std::int64_t number) {
-        const auto value = element_at<T>(data, number);
-        if constexpr (sizeof(T) == 4)
-            to[column] = __builtin_bit_cast(float, value);
-        else
-            to[column] = as_bits(value);
-    };
-    if (from.rows > 1 || from.stride != 1) return for_each(from, put);
-    if constexpr (sizeof(T) == 4) // no loop: the speed of so short a one depends on its address
+/// Reads T as Number.
+template <typename Number, typename T>
+void copy(const parameter_grid &from, const void *data, void *column) {
+    auto *const to = static_cast<Number *>(column);
+    if (from.rows > 1 || from.stride != 1)
+        return for_each(from, [=](std::int64_t at, std::int64_t number) { to[at] = element_at<T>(data, number); });
+    if constexpr (sizeof(T) == sizeof(Number)) // no loop: the speed of so short a one depends on its address
         std::memcpy(to, static_cast<const T *>(data) + from.first, static_cast<std::size_t>(from.count) * sizeof(T));
     else
         for (std::int64_t i = 0; i < from.count; ++i) // a separate loop, so that compilers vectorize it
-            put(i, from.first + i);
+            to[i] = element_at<T>(data, from.first + i);
 }
 
-/// Reads floats as f32 and integers as the bits of s32, u32 less 2^31. Contiguous ones go through the codecs.
-void read(const plan &p, const parameter_grid &from, const void *data, data_type type, float *to) {
-    if (type == data_type::f32 || type == data_type::s32) return copy<float>(from, data, to);
-    if (type == data_type::u8) return copy<std::uint8_t>(from, data, to);
-    if (type == data_type::s8) return copy<std::int8_t>(from, data, to);
+/// Reads floats as f32, integers as s32, u32 less 2^31. Contiguous ones go through the codecs.
+void read(const plan &p, const parameter_grid &from, const void *data, data_type type, void *column) {
+    if (type == data_type::f32) return copy<float, float>(from, data, column);
+    if (type == data_type::s32) return copy<std::int32_t, std::int32_t>(from, data, column);
+    if (type == data_type::u8) return copy<std::int32_t, std::uint8_t>(from, data, column);
+    if (type == data_type::s8) return copy<std::int32_t, std::int8_t>(from, data, column);
+    auto *const reals = static_cast<float *>(column);
+    auto *const integers = static_cast<std::int32_t *>(column);
     const auto codec = p.set->code.read[type];
-    const auto bits = traits(type).bits;
-    const bool integral = traits(type).integral, to_bytes = integral && bits < 8;
+    const bool integral = traits(type).integral, to_bytes = integral && traits(type).bits < 8;
     std::int8_t bytes[panel_capacity + 2 * widest_step];
     if (codec && (from.stride == 1 || from.count == 1)) {
-        for (std::int64_t row = 0; row < from.rows; ++row, to += from.count) {
-            codec(data, from.first + row * from.next_row, from.count, to_bytes ? static_cast<void *>(bytes) : to);
+        for (std::int64_t row = 0; row < from.rows; ++row) {
+            const auto to = row * from.count;
+            codec(data, from.first + row * from.next_row, from.count,
+                    to_bytes ? static_cast<void *>(bytes) : integers + to);
             for (std::int64_t i = 0; to_bytes && i < from.count; ++i)
-                to[i] = as_bits(bytes[i]);
+                integers[to + i] = bytes[i];
         }
         return;
     }
-    for_each(from, [=](std::int64_t column, std::int64_t number) {
+    for_each(from, [=](std::int64_t at, std::int64_t number) {
         const auto value = load(type, data, number);
-        to[column] = !integral ? static_cast<float>(value) : as_bits(type == data_type::u32 ? value - 0x1p31 : value);
+        if (!integral)
+            reals[at] = static_cast<float>(value);
+        else
+            integers[at] = static_cast<std::int32_t>(type == data_type::u32 ? value - 0x1p31 : value);
     });
+}
+
+void fetch_zero_points(const plan &p, const call &c, const parameter_grid &from, const parameter_columns &to) {
+    const auto all = from.rows * from.count;
+    const auto reals = to.as<fetched_reals>();
+    const bool are_real = p.formulas->has_real_zero_points;
+    if (c.zero_points) {
+        read(p, from, c.zero_points, p.zero_points, reals.zero_point);
+        if (are_real) round_to_division(reals.zero_point, all, p.zero_points, p.division);
+    } else if (are_real) {
+        std::fill_n(reals.zero_point, all, p.formulas->no_zero_point);
+    } else {
+        std::fill_n(to.as<fetched_parameters>().zero_point, all, p.no_zero_point);
+    }
 }
 
 } // namespace
 
-void fetch(
-        const plan &p, const call &c, const parameter_grid &from, float *scale, float *reciprocal, float *zero_points) {
+void fetch(const plan &p, const call &c, const parameter_grid &from, const parameter_columns &to) {
     const auto all = from.rows * from.count;
-    read(p, from, c.scales, p.scales, scale);
+    const auto columns = to.as<fetched_parameters>();
+    read(p, from, c.scales, p.scales, columns.scale);
     if (p.division == precision::f64)
-        split(scale, reciprocal, all, p.scales == data_type::s32);
+        split(columns, all, p.scales);
     else
-        round_to_division(scale, all, p.scales, p.division);
+        round_to_division(columns.scale, all, p.scales, p.division);
     if (p.has_global_scale) {
         const auto global = element_at<float>(c.second_scales, 0);
         for (std::int64_t i = 0; i < all; ++i)
-            scale[i] *= global;
+            columns.scale[i] *= global;
     } else if (c.second_scales) {
-        read(p, from, c.second_scales, data_type::f32, reciprocal);
+        read(p, from, c.second_scales, data_type::f32, columns.second);
     }
-    if (!c.zero_points) {
-        for (std::int64_t i = 0; i < all; ++i)
-            zero_points[i] = p.no_zero;
-        return;
-    }
-    read(p, from, c.zero_points, p.zero_points, zero_points);
-    if (p.formulas->is_f32_zero) round_to_division(zero_points, all, p.zero_points, p.division);
+    fetch_zero_points(p, c, from, to);
 }
 
 void panel::prepare(const parameter_grid &from) {
-    fetch(p, c, from, scale_, reciprocal_, of_family_);
-    bound_ = p.bound;
-    state_ = p.formulas->prepare(from.rows * from.count, scale_, reciprocal_, of_family_, &bound_);
+    fetch(p, c, from, columns_);
+    state_ = p.formulas->prepare(from.rows * from.count, columns_);
 }
 
 /// Initializes what a partial vector after `count` columns reads but does not store. Stale parameters do there, so each
 /// column is initialized once. Codes are computed four vectors at a time.
 void panel::pad(std::int64_t count) {
     const auto end = count + (p.encoding ? widest_step : p.set->lanes);
-    for (auto i = std::max(count, filled_); i < end; ++i) {
-        scale_[i] = reciprocal_[i] = 1;
-        of_family_[i] = 0;
-    }
+    const auto first = std::max(count, filled_);
+    for (auto *const column : columns_.column)
+        if (first < end) std::fill(static_cast<float *>(column) + first, static_cast<float *>(column) + end, 1.0F);
     filled_ = std::max(filled_, end);
 }
 
@@ -168,12 +173,12 @@ void panel::prepare_all(const parameter_grid &wanted) {
     prepare_ahead(wanted);
 }
 
-void panel::extend(float *column, const walk &w, std::int64_t width) {
+void panel::extend(void *column, const walk &w, std::int64_t width) {
+    auto *const bytes = static_cast<std::byte *>(column);
     auto filled = w.period > 0 ? std::min(w.period, width) : width;
     if (w.group_length > 1) p.set->expand(filled, {w.index.data(), w.first.data()}, column);
     for (; filled < width; filled *= 2)
-        std::memcpy(
-                column + filled, column, static_cast<std::size_t>(std::min(filled, width - filled)) * sizeof(float));
+        std::memcpy(bytes + filled * 4, bytes, static_cast<std::size_t>(std::min(filled, width - filled)) * 4);
 }
 
 void panel::prepare_columns(const walk &w, std::int64_t first, std::int64_t width) {
@@ -187,7 +192,7 @@ void panel::prepare_columns(const walk &w, std::int64_t first, std::int64_t widt
     base_ = rows_left_ = 0;
     if (w.group_length > 1) pad(count);
     if (w.group_length > 1 || columns < width)
-        for (auto *const column : {scale_, reciprocal_, of_family_})
+        for (auto *const column : columns_.column)
             extend(column, w, width);
     pad(width);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <stdexcept>
 
 #include "elements/table.hpp"
 #include "kernels/native/walker.hpp"
@@ -13,70 +14,35 @@ namespace {
 
 // ---- Formulas and codecs -----------------------------------------------------------------------------------
 
-kind to_8_bits(const quantization &q, kind of_u8, kind of_s8) {
-    return q.dst.type == data_type::u8 ? of_u8 : of_s8;
+bool has_own_zero_points(const quantization &q, data_type type) {
+    return !q.zero_points || q.zero_points->type == type;
 }
 
-bool has_other_zero_points(const quantization &q, data_type type) {
-    return q.zero_points && q.zero_points->type != type;
+/// Where strict gives the same integers as onnx, it takes fewer operations: onnx rounds the quotient before it adds the
+/// zero point, and divides in other types than f32.
+numerics rule_of(const quantization &q) {
+    return q.rule == numerics::onnx && !differs_from_strict(q) ? numerics::strict : q.rule;
 }
 
-/// Whether only sums in f64 give the integers: those of rare types.
-bool is_rare_sum(const quantization &q) {
-    const auto &dst = traits(q.dst.type);
-    if (dst.bits < 32) return q.division == precision::f64 || has_other_zero_points(q, q.dst.type);
-    return q.division != precision::f32 || (!dst.is_signed && has_other_zero_points(q, q.dst.type));
+formula_query query_of(const quantization &q) {
+    const bool quantizes = q.dir == direction::quantize;
+    const auto type = quantizes ? q.dst.type : q.src.type;
+    return {q.dir, type, q.computed && q.computed->quotient != scale_quotient::divide, rule_of(q),
+            quantizes ? q.division : precision::f32, has_own_zero_points(q, type)};
 }
 
-kind rare_sum_kind(const quantization &q) {
-    const auto bits = traits(q.dst.type).bits;
-    if (bits == 32) return kind::sum_32;
-    return bits == 16 ? kind::sum_16 : to_8_bits(q, kind::sum_u8, kind::sum_s8);
+bool computes(const statement_set &s, const formula_query &q) {
+    const auto has = [](set_of_bits set, auto enumerator) { return (set & bit(enumerator)) != 0; };
+    return s.dir == q.dir && s.multiplies == q.multiplies && has(s.types, q.quantized) && has(s.rules, q.rule)
+            && has(s.divisions, q.division) && has(s.own_zero_points, q.has_own_zero_points);
 }
 
-kind onnx_kind(const quantization &q) {
-    if (is_rare_sum(q)) return rare_sum_kind(q);
-    const auto bits = traits(q.dst.type).bits;
-    const bool is_signed = traits(q.dst.type).is_signed;
-    if (bits == 32) return is_signed ? kind::wide_s32 : kind::wide_u32;
-    if (q.division == precision::f16) return bits == 16 ? kind::f16_16 : to_8_bits(q, kind::f16_u8, kind::f16_s8);
-    if (q.division == precision::bf16) return bits == 16 ? kind::bf16_16 : to_8_bits(q, kind::bf16_u8, kind::bf16_s8);
-    if (bits == 16) return is_signed ? kind::onnx_s16 : kind::onnx_u16;
-    return to_8_bits(q, kind::onnx_u8, kind::onnx_s8);
-}
-
-kind quotient_kind(const quantization &q) {
-    if (q.division == precision::f16) return kind::quotient_f16;
-    if (q.division == precision::bf16) return kind::quotient_bf16;
-    return q.division == precision::f64 ? kind::quotient_f64 : kind::quotient_f32;
-}
-
-/// Whether q quantizes to integers in a way that numerics::strict cannot express: it rounds the quotient before it adds
-/// the zero point, or does not divide in f32.
-bool rounds_before_zero_points(const quantization &q) {
-    return q.rule == numerics::onnx && differs_from_strict(q);
-}
-
-kind kind_of(const quantization &q) {
-    if (q.dir == direction::dequantize) {
-        if (q.src.type == data_type::u32 && has_other_zero_points(q, data_type::u32)) return kind::difference_u32;
-        return difference_kinds[q.src.type];
-    }
-    if (q.computed && q.computed->quotient != scale_quotient::divide)
-        return !traits(q.dst.type).integral ? kind::product_f32 : to_8_bits(q, kind::product_u8, kind::product_s8);
-    if (!traits(q.dst.type).integral) return quotient_kind(q);
-    if (rounds_before_zero_points(q)) return onnx_kind(q);
-    if (q.rule == numerics::any) return to_8_bits(q, kind::any_u8, kind::any_s8);
-    return to_8_bits(q, kind::strict_u8, kind::strict_s8);
-}
-
-/// The limit of quotients to floats: larger ones give the same dst. 0 where the two-operation quotient is not exact
-/// enough: bf16 represents quotients beyond 2^22, which are infinite in f16.
-float bound_of(const quantization &q, const small_float_encoding *encoding) {
-    const bool in_f16 = q.division == precision::f16;
-    if (q.dst.type == data_type::bf16 && !in_f16) return 0;
-    const auto bound = encoding ? encoding->bound : 4194304.0F;
-    return encoding && in_f16 && bound > 65504 ? 65504 : bound; // 65536 is infinite in f16; codes round 65504 to 65536
+/// The limit of quotients to floats: larger ones give the same dst.
+float limit_of(const quantization &q, const small_float_encoding *encoding) {
+    const auto limit = encoding ? encoding->bound : 4194304.0F;
+    return encoding && q.division == precision::f16 && limit > 65504
+            ? 65504
+            : limit; // 65536 is infinite in f16; codes round 65504 to 65536
 }
 
 /// What turns src, read as f32 or s32, into numbers of the division's type. Null: it has that type.
@@ -85,15 +51,9 @@ read_function rounding_of_src(const quantization &q, const codecs &code) {
     return (q.src.type == data_type::s32 ? code.integers_to : code.reals_to).in[static_cast<int>(q.division)];
 }
 
-/// The sum of sums_by.
-float rare_sum_of(const quantization &q) {
-    int sum = q.src.type == data_type::s32 ? of_integers : 0;
-    if (q.division == precision::f16) sum += in_f16;
-    if (q.division == precision::bf16) sum += in_bf16;
-    if (q.division == precision::f64) sum += in_f64;
-    if (q.dst.type == data_type::u32)
-        sum += to_u32 + (has_other_zero_points(q, data_type::u32) ? 0 : zero_points_of_u32);
-    return static_cast<float>(sum);
+division_options options_of(const quantization &q) {
+    const bool to_u32 = q.dst.type == data_type::u32;
+    return {q.division, q.src.type == data_type::s32, to_u32, to_u32 && has_own_zero_points(q, data_type::u32)};
 }
 
 /// Codecs between the types of q and those of the formulas.
@@ -325,6 +285,12 @@ class walks_of {
 
 } // namespace
 
+const family &family_for(const instruction_set &set, const formula_query &q) {
+    for (const auto &f : set.families)
+        if (computes(f.computes, q)) return f;
+    throw std::logic_error("the native kernel has no formula for a statement that is valid");
+}
+
 plan plan_of(const quantization &q, const std::vector<canonical_form> &forms, const instruction_set &set) {
     plan p = {};
     p.set = &set;
@@ -333,14 +299,15 @@ plan plan_of(const quantization &q, const std::vector<canonical_form> &forms, co
     p.has_zero_points = q.zero_points.has_value();
     p.zero_points = q.zero_points ? q.zero_points->type : data_type::s32;
     p.division = q.dir == direction::quantize ? q.division : precision::f32;
-    p.formulas = &set.families[static_cast<int>(kind_of(q))];
+    p.formulas = &family_for(set, query_of(q));
     p.encoding = (q.saturate ? set.code.saturating_encodings : set.code.encodings)[q.dst.type];
-    p.bound = p.formulas->takes_sums_by ? rare_sum_of(q) : bound_of(q, p.encoding);
+    p.constants = {limit_of(q, p.encoding), options_of(q)};
     const bool is_u32 = q.src.type == data_type::u32 || q.dst.type == data_type::u32; // zero points less 2^31
-    p.no_zero = is_u32 ? __builtin_bit_cast(float, INT32_MIN) : p.formulas->no_zero;
+    p.no_zero_point = is_u32 ? INT32_MIN : 0;
     using enum data_type;
     p.has_plain_parameters = p.scales == f32 && p.division == precision::f32 && !q.second_scales
-            && !p.formulas->is_f32_zero && (p.zero_points == s32 || p.zero_points == u8 || p.zero_points == s8);
+            && !p.formulas->has_real_zero_points
+            && (p.zero_points == s32 || p.zero_points == u8 || p.zero_points == s8);
     p.memory = memory_of(q, p);
     walks_of(p, q).find(forms);
     return p;

@@ -77,13 +77,16 @@ struct plan {
     data_type scales, zero_points;
     precision division;
     bool has_zero_points;
-    bool has_plain_parameters;            // f32 scales, no second ones, zero points of s32, u8 or s8; none is rounded
-    bool has_global_scale;                // the second scale is one for the tensor
-    float bound;                          // limit of quotients to floats, see prepared_parameters::bound
-    float no_zero;                        // the value, or its bits, that acts as no zero point
+    bool has_plain_parameters; // f32 scales, no second ones, zero points of s32, u8 or s8; none is rounded
+    bool has_global_scale;     // the second scale is one for the tensor
+    formula_constants constants;
+    std::int32_t no_zero_point;           // the integer that acts as none
     const small_float_encoding *encoding; // of dst, a float of 8 bits or fewer; else null
     std::vector<walk> walks;
 };
+
+/// The first family of the table that computes such statements.
+const family &family_for(const instruction_set &set, const formula_query &q);
 
 /// `forms` is canonicalize(q).
 plan plan_of(const quantization &q, const std::vector<canonical_form> &forms, const instruction_set &set);
@@ -164,17 +167,18 @@ struct parameter_grid {
     std::int64_t rows = 1, next_row = 0; // next_row: step from a row's first parameter to the next row's
     bool operator==(const parameter_grid &) const = default;
 };
-/// Loads scales as f32, second scales as f32 to `reciprocal`, and zero points as f32 or as s32 bits. The arrays need
-/// room for a vector beyond the last parameter, as panel_storage has.
-void fetch(
-        const plan &p, const call &c, const parameter_grid &from, float *scale, float *reciprocal, float *zero_points);
+/// Loads fetched_parameters, or fetched_reals if the plan's family has real zero points. The columns need room for a
+/// vector beyond the last parameter, as panel_storage has.
+void fetch(const plan &p, const call &c, const parameter_grid &from, const parameter_columns &to);
 
 /// Room for `Capacity` prepared parameters, on the computing thread's stack.
 template <std::int64_t Capacity>
 struct alignas(64) panel_storage {
     static constexpr std::int64_t size =
             Capacity + widest_step + 16; // + 16: arrays 4 KiB apart share first-level cache sets
-    float scale[size], reciprocal[size], of_family[size];
+    std::byte bytes[parameter_columns::count][size * 4];
+
+    parameter_columns columns() { return {{bytes[0], bytes[1], bytes[2]}}; }
 };
 
 /// Prepared parameters of some rows, or of a panel of columns.
@@ -185,9 +189,7 @@ class panel {
         : p(of)
         , c(with)
         , capacity_(Capacity)
-        , scale_(in.scale)
-        , reciprocal_(in.reciprocal)
-        , of_family_(in.of_family) {}
+        , columns_(in.columns()) {}
 
     /// Returns the column of the first row's first parameter; prepares the row unless it is. The other rows are those
     /// that the caller is likely to need next: they are prepared ahead, as far as there is room.
@@ -197,9 +199,7 @@ class panel {
     /// Prepares a parameter for each of `width` columns of a walk, from parameter `first` on, at column 0.
     void prepare_columns(const walk &w, std::int64_t first, std::int64_t width);
 
-    prepared_parameters at(std::int64_t column) const {
-        return {scale_ + column, reciprocal_ + column, of_family_ + column, bound_};
-    }
+    prepared_parameters at(std::int64_t column) const { return {columns_.from(column), p.constants}; }
     preparation state() const { return state_; }
 
     const plan &p;
@@ -208,15 +208,14 @@ class panel {
   private:
     void prepare(const parameter_grid &from);
     void pad(std::int64_t count);
-    void extend(float *column, const walk &w, std::int64_t width);
+    void extend(void *column, const walk &w, std::int64_t width);
 
     parameter_grid now_ = {0, 0, -1}; // the row that base_ belongs to
     std::int64_t base_ = 0, rows_left_ = 0, next_row_ = 0, width_ = 0;
     std::int64_t filled_ = 0; // initialized columns
     preparation state_ = preparation::any_parameters;
-    float bound_ = 0;
     std::int64_t capacity_;
-    float *scale_, *reciprocal_, *of_family_;
+    parameter_columns columns_;
 };
 
 /// Rows in src and dst, by offsets in elements: step from row to row, stride along a row.

@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "elements/small_float.hpp"
-#include "kernels/native/float16_product.hpp"
+#include "kernels/native/formulas/float16_product.hpp"
 #include "kernels/native/implementation.hpp"
 #include "kernels/native/plan.hpp"
 #include "oracle/elements.hpp"
@@ -152,17 +152,17 @@ struct one_float16 {
 TEST(float16_product, takes_zero_points_as_the_family_prepares_them) {
     for (const auto &by : available_sets()) {
         if (by.code->lanes == 1) continue; // divides
-        for (const auto of : {kind::f16_u8, kind::f16_s8})
-            for (const int zero_point : {0, 1, 100, 127, of == kind::f16_u8 ? 255 : -128}) {
-                panel_storage<1> one = {{0.25F}, {}, {std::bit_cast<float>(zero_point)}};
-                float bound = 0;
-                const auto state = by.code->families[static_cast<int>(of)].prepare(
-                        1, one.scale, one.reciprocal, one.of_family, &bound);
-                ASSERT_EQ(state, preparation::guarded);
-                const prepared_parameters at = {one.scale, one.reciprocal, one.of_family, bound};
-                const auto formula =
-                        float16_product<one_float16>::from(kernels::native::broadcast<one_float16> {at, 0});
-                EXPECT_EQ(formula(1.25F), 5 + zero_point) << by.name;
+        for (const auto dst : {data_type::u8, data_type::s8})
+            for (std::int32_t zero_point : {0, 1, 100, 127, dst == data_type::u8 ? 255 : -128}) {
+                const formula_query query = {direction::quantize, dst, false, numerics::onnx, precision::f16, true};
+                float scale = 0.25F, reciprocal = 0;
+                const prepared_parameters p = {{{&scale, &reciprocal, &zero_point}}, {}};
+                ASSERT_EQ(family_for(*by.code, query).prepare(1, p.columns), preparation::guarded);
+                using formula = float16_product<one_float16>;
+                const auto taken = taken_by<formula>(p);
+                EXPECT_EQ(formula::from(kernels::native::broadcast<one_float16, formula> {taken, 0})(1.25F),
+                        5 + zero_point)
+                        << by.name;
             }
     }
 }

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels/native/implementation.hpp"
+#include "kernels/native/plan.hpp"
 #include "oracle/elements.hpp"
 #include "oracle/statements.hpp"
 #include "support/guarded_buffer.hpp"
@@ -24,56 +24,62 @@ using namespace kernels::native;
 /// A kind of formula as a statement. `written` is the type that its microkernels write, and a codec converts to dst.
 struct formula_case {
     const char *name;
-    kind which;
     direction dir;
     data_type src, dst, written;
     numerics rule = numerics::strict;
     precision division = precision::f32;
-    float bound = 0; // of quotients: dst's largest number and one step more; of rare sums: sums_by
+    bool multiplies = false; // by multipliers that are not the scales
+
+    formula_query query() const {
+        return {dir, dir == direction::quantize ? dst : src, multiplies, rule, division, true};
+    }
 };
+
+/// Of f8_e4m3: its largest number and one step more.
+constexpr float limit = 480;
 
 constexpr auto q = direction::quantize, d = direction::dequantize;
 constexpr auto onnx = numerics::onnx;
 using enum data_type;
 
 const formula_case cases[] = {
-        {"strict_u8", kind::strict_u8, q, f32, u8, u8},
-        {"strict_s8", kind::strict_s8, q, f32, s8, s8},
-        {"any_u8", kind::any_u8, q, f32, u8, u8, numerics::any},
-        {"any_s8", kind::any_s8, q, f32, s8, s8, numerics::any},
-        {"onnx_u8", kind::onnx_u8, q, f32, u8, u8, onnx},
-        {"onnx_s8", kind::onnx_s8, q, f32, s8, s8, onnx},
-        {"onnx_u16", kind::onnx_u16, q, f32, u16, u16, onnx},
-        {"onnx_s16", kind::onnx_s16, q, f32, s16, s16, onnx},
-        {"f16_u8", kind::f16_u8, q, f16, u8, u8, onnx, precision::f16},
-        {"f16_s8", kind::f16_s8, q, f16, s8, s8, onnx, precision::f16},
-        {"f16_16", kind::f16_16, q, f16, s16, f32, onnx, precision::f16},
-        {"bf16_u8", kind::bf16_u8, q, bf16, u8, u8, onnx, precision::bf16},
-        {"bf16_s8", kind::bf16_s8, q, bf16, s8, s8, onnx, precision::bf16},
-        {"bf16_16", kind::bf16_16, q, bf16, s16, f32, onnx, precision::bf16},
-        {"wide_s32", kind::wide_s32, q, f32, s32, s32, onnx},
-        {"sum_u8", kind::sum_u8, q, f32, u8, u8, onnx, precision::f64, in_f64},
-        {"sum_s8", kind::sum_s8, q, f32, s8, s8, onnx, precision::f64, in_f64},
-        {"sum_16", kind::sum_16, q, f32, s16, f32, onnx, precision::f64, in_f64},
-        {"sum_32", kind::sum_32, q, f32, s32, s32, onnx, precision::f64, in_f64},
-        {"quotient_f64", kind::quotient_f64, q, f32, f8_e4m3, f32, onnx, precision::f64, in_f64},
-        {"quotient_f32", kind::quotient_f32, q, f32, f8_e4m3, f32, onnx, precision::f32, 480},
-        {"quotient_of_f16", kind::quotient_f32, q, f16, f8_e4m3, f32, numerics::strict, precision::f32, 480},
-        {"quotient_of_bf16", kind::quotient_f32, q, bf16, f8_e4m3, f32, numerics::strict, precision::f32, 480},
-        {"quotient_f16", kind::quotient_f16, q, f16, f8_e4m3, f32, onnx, precision::f16, 480},
-        {"quotient_bf16", kind::quotient_bf16, q, bf16, f8_e4m3, f32, onnx, precision::bf16, 480},
-        {"product_f32", kind::product_f32, q, f32, f8_e4m3, f32, onnx},
-        {"difference_u8", kind::difference_u8, d, u8, f32, f32},
-        {"difference_s8", kind::difference_s8, d, s8, f32, f32},
-        {"difference_u8_to_f16", kind::difference_u8, d, u8, f16, f32},
-        {"difference_s8_to_bf16", kind::difference_s8, d, s8, bf16, f32},
-        {"difference_u16", kind::difference_u16, d, u16, f32, f32, onnx},
-        {"difference_s16", kind::difference_s16, d, s16, f32, f32, onnx},
-        {"difference_32", kind::difference_32, d, s32, f32, f32, onnx},
-        {"difference_e4m3", difference_kinds[f8_e4m3], d, f8_e4m3, f32, f32},
-        {"difference_e5m2", difference_kinds[f8_e5m2], d, f8_e5m2, f32, f32},
-        {"difference_e4m3fnuz", difference_kinds[f8_e4m3fnuz], d, f8_e4m3fnuz, f32, f32, onnx},
-        {"difference_e5m2fnuz", difference_kinds[f8_e5m2fnuz], d, f8_e5m2fnuz, f32, f32, onnx},
+        {"strict_u8", q, f32, u8, u8},
+        {"strict_s8", q, f32, s8, s8},
+        {"any_u8", q, f32, u8, u8, numerics::any},
+        {"any_s8", q, f32, s8, s8, numerics::any},
+        {"onnx_u8", q, f32, u8, u8, onnx},
+        {"onnx_s8", q, f32, s8, s8, onnx},
+        {"onnx_u16", q, f32, u16, u16, onnx},
+        {"onnx_s16", q, f32, s16, s16, onnx},
+        {"f16_u8", q, f16, u8, u8, onnx, precision::f16},
+        {"f16_s8", q, f16, s8, s8, onnx, precision::f16},
+        {"f16_16", q, f16, s16, f32, onnx, precision::f16},
+        {"bf16_u8", q, bf16, u8, u8, onnx, precision::bf16},
+        {"bf16_s8", q, bf16, s8, s8, onnx, precision::bf16},
+        {"bf16_16", q, bf16, s16, f32, onnx, precision::bf16},
+        {"wide_s32", q, f32, s32, s32, onnx},
+        {"sum_u8", q, f32, u8, u8, onnx, precision::f64},
+        {"sum_s8", q, f32, s8, s8, onnx, precision::f64},
+        {"sum_16", q, f32, s16, f32, onnx, precision::f64},
+        {"sum_32", q, f32, s32, s32, onnx, precision::f64},
+        {"quotient_f64", q, f32, f8_e4m3, f32, onnx, precision::f64},
+        {"quotient_f32", q, f32, f8_e4m3, f32, onnx},
+        {"quotient_of_f16", q, f16, f8_e4m3, f32, numerics::strict},
+        {"quotient_of_bf16", q, bf16, f8_e4m3, f32, numerics::strict},
+        {"quotient_f16", q, f16, f8_e4m3, f32, onnx, precision::f16},
+        {"quotient_bf16", q, bf16, f8_e4m3, f32, onnx, precision::bf16},
+        {"product_f32", q, f32, f8_e4m3, f32, onnx, precision::f32, true},
+        {"difference_u8", d, u8, f32, f32},
+        {"difference_s8", d, s8, f32, f32},
+        {"difference_u8_to_f16", d, u8, f16, f32},
+        {"difference_s8_to_bf16", d, s8, bf16, f32},
+        {"difference_u16", d, u16, f32, f32, onnx},
+        {"difference_s16", d, s16, f32, f32, onnx},
+        {"difference_32", d, s32, f32, f32, onnx},
+        {"difference_e4m3", d, f8_e4m3, f32, f32},
+        {"difference_e5m2", d, f8_e5m2, f32, f32},
+        {"difference_e4m3fnuz", d, f8_e4m3fnuz, f32, f32, onnx},
+        {"difference_e5m2fnuz", d, f8_e5m2fnuz, f32, f32, onnx},
 };
 
 /// Scales and zero points that select each of a panel's formulas.
@@ -112,7 +118,7 @@ class formula_sample {
         const bool is_float = !is_integer(of.dir == q ? of.dst : of.src);
         for (std::int64_t i = 0; i < parameters; ++i) {
             auto scale = of.rule == numerics::any ? 0.125F : 0.125F + 0.015625F * static_cast<float>(i % 7);
-            if (is_product()) scale = std::ldexp(1.0F, static_cast<int>(i % 7) - 3);
+            if (of.multiplies) scale = std::ldexp(1.0F, static_cast<int>(i % 7) - 3);
             if (how == parameter_kind::outermost && i == parameters / 2) scale = -scale;
             auto zero = how == parameter_kind::no_zero_points ? 0 : static_cast<std::int32_t>(i % 5 + 1);
             if (how == parameter_kind::outermost && of.dir == d && of.rule == numerics::strict)
@@ -140,27 +146,30 @@ class formula_sample {
     }
 
     bool is_exact_by(const family &f) const {
-        return std::all_of(scales_.begin(), scales_.end(), [&](float scale) { return f.exact.is_exact(scale); });
+        return std::all_of(scales_.begin(), scales_.end(), [&](float scale) {
+            return f.exact.is_exact({{&scale, nullptr, nullptr}});
+        });
     }
 
     /// The prepared columns of a panel.
     struct prepared {
-        std::vector<float> scale, reciprocal, zero;
-        float bound;
+        std::vector<float> scale, second;
+        std::vector<std::int32_t> zero; // or the bits of reals
         preparation state;
+
+        parameter_columns columns() { return {{scale.data(), second.data(), zero.data()}}; }
     };
     prepared prepare(const family &f) const {
-        prepared p = {scales_, std::vector<float>(scales_.size()), {}, case_.bound, {}};
-        if (case_.division == precision::f64) std::fill(p.reciprocal.begin(), p.reciprocal.end(), -0.0F);
-        if (is_product()) // by the reciprocal, which is exact
+        prepared p = {scales_, std::vector<float>(scales_.size(), -0.0F), {}, {}}; // in f64 no scale lacks anything
+        if (case_.multiplies)                                                      // by the reciprocal, which is exact
             for (auto &scale : p.scale)
                 scale = 1 / scale;
         for (const auto zero : zeros_)
-            p.zero.push_back(is_float_ ? no_zero() : __builtin_bit_cast(float, zero));
-        const auto count = static_cast<std::int64_t>(scales_.size());
-        p.state = f.prepare(count, p.scale.data(), p.reciprocal.data(), p.zero.data(), &p.bound);
-        for (auto *column : {&p.scale, &p.reciprocal, &p.zero})
+            p.zero.push_back(is_float_ ? __builtin_bit_cast(std::int32_t, no_zero()) : zero);
+        p.state = f.prepare(static_cast<std::int64_t>(scales_.size()), p.columns());
+        for (auto *column : {&p.scale, &p.second})
             column->resize(column->size() + widest_step, 1);
+        p.zero.resize(p.zero.size() + widest_step, 1);
         return p;
     }
 
@@ -174,7 +183,6 @@ class formula_sample {
             return static_cast<std::uint32_t>((1 + i * 37 % 0x77) | (i % 2 == 0 ? 0x80 : 0));
         return static_cast<std::uint32_t>(i * 37);
     }
-    bool is_product() const { return case_.which == kind::product_f32; }
     /// The zero point of a float type that leaves every value unchanged.
     float no_zero() const { return case_.dir == q ? -0.0F : 0.0F; }
     static std::byte *resized(std::vector<std::byte> &bytes, data_type type, std::int64_t i) {
@@ -206,7 +214,7 @@ class microkernels_of : public testing::TestWithParam<std::tuple<tested_set, for
   protected:
     const instruction_set &set = *std::get<0>(GetParam()).code;
     const formula_case &of = std::get<1>(GetParam());
-    const family &formulas = set.families[static_cast<int>(of.which)];
+    const family &formulas = family_for(set, of.query());
 
     /// The type that the plain forms read.
     data_type read_type() const { return of.dir == q ? f32 : of.src; }
@@ -237,7 +245,7 @@ class microkernels_of : public testing::TestWithParam<std::tuple<tested_set, for
         return forms;
     }
 
-    void expect_right(const tested_form &form, const formula_sample &sample, const formula_sample::prepared &p) {
+    void expect_right(const tested_form &form, const formula_sample &sample, formula_sample::prepared &p) {
         const auto src_bytes = bits_in(form.src) / 8, dst_bytes = bits_in(form.written) / 8;
         const auto capacity = static_cast<std::size_t>(rows * (most_columns + 8) * 4 + 64);
         const guarded_buffer src(capacity, guarded_buffer::place::at_back),
@@ -263,8 +271,7 @@ class microkernels_of : public testing::TestWithParam<std::tuple<tested_set, for
                     for (std::int64_t row = 0; row < rows; ++row)
                         for (std::int64_t i = 0; i < columns; ++i)
                             set_bits(form.src, x, row * step + i, widened(form.src, of.src, sample.src_bits(row, i)));
-                    form.kernel({rows, columns, x, step, y, step, false},
-                            {p.scale.data(), p.reciprocal.data(), p.zero.data(), p.bound},
+                    form.kernel({rows, columns, x, step, y, step, false}, {p.columns(), {limit, {of.division}}},
                             {form.parameter_step, {index.data(), first.data()}, form.group_length, encoding});
                     set.zero_upper();
                     ASSERT_NO_FATAL_FAILURE(expect_right_rows(form, sample, y, columns, step, offset, dst))
@@ -304,7 +311,7 @@ TEST_P(microkernels_of, are_right_in_every_form_at_every_length) {
         for (const auto &form : forms_of(formulas.any_parameters)) {
             const bool per_row = form.parameter_step == 1;
             const formula_sample sample(of, how, form.group_length, per_row);
-            const auto p = sample.prepare(formulas);
+            auto p = sample.prepare(formulas);
             const auto &m = p.state == preparation::any_parameters ? formulas.any_parameters
                     : p.state == preparation::guarded              ? formulas.guarded
                                                                    : formulas.no_zero_points;

@@ -2,7 +2,7 @@
 // every 24-bit significand with every dividend whose quotient is next to a midpoint. The sum before the last rounding
 // is within 2^-47 of the quotient, so other dividends cannot go wrong; see division.cpp. Rounded to 11 bits the
 // division is exact for all scales.
-#include "kernels/native/two_part_reciprocal.hpp"
+#include "kernels/native/formulas/two_part.hpp"
 
 #include <atomic>
 #include <bit>

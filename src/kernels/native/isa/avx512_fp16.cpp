@@ -1,7 +1,7 @@
 #include "kernels/native/microkernel.hpp"
 
 #if defined(__AVX512FP16__) // not every compiler supports it
-#include "kernels/native/float16_product.hpp"
+#include "kernels/native/formulas/float16_product.hpp"
 #include "kernels/native/loops.hpp"
 #include "targets/avx512_fp16.hpp"
 
@@ -14,7 +14,9 @@ constexpr exact_formulas exact_float16() {
     f.kernels.set(form::rows,
             rows<simd::avx512_float16, float16_product<simd::avx512_float16>, float16_bits, Dst, false>,
             access::of_f16);
-    f.is_exact = has_exact_float16_product;
+    f.is_exact = [](const parameter_columns &columns) {
+        return has_exact_float16_product(columns.as<quotient_parameters<std::int32_t>>().scale[0]);
+    };
     f.min_elements_to_test = 512;
     return f;
 }

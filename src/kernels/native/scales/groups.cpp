@@ -104,8 +104,7 @@ bool groups::compute(const arguments &args, std::int64_t number) const {
     void *const dst = pack_ ? codes : static_cast<std::byte *>(args.dst) + element * dst_bits_ / 8;
     const bool begins_line = reinterpret_cast<std::uintptr_t>(dst) % 64 == 0;
     const bool stream = streams_ && !pack_ && (by_rows_ ? length_ >= min_length_to_stream : begins_line);
-    const auto *const zero_points = reinterpret_cast<const float *>(p.zero_point);
-    const prepared_parameters by = {p.residual, p.multiplier, zero_points, 0};
+    const prepared_parameters by = {{p.multiplier, p.residual, p.zero_point}, {}}; // group_columns
     codes_({by_rows_ ? count : 1, by_rows_ ? length_ : elements, src, length_, dst, length_, stream, ahead_}, by,
             {1, {}, length_, encoding_});
     if (pack_) pack_(codes, elements, args.dst, element, false);

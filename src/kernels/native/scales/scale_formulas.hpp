@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "kernels/native/formulas.hpp"
+#include "kernels/native/formulas/products.hpp"
 #include "kernels/native/small_floats.hpp"
 #include "quantization/computed.hpp"
 #include "targets/lanes.hpp"

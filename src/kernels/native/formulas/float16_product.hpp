@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/native/formulas.hpp"
+#include "kernels/native/formulas/common.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
@@ -23,14 +23,14 @@ inline bool has_exact_float16_product(float scale) {
 ///   -infinity or NaN or, if x * low does, infinity: all become the lowest integer.
 template <typename H>
 struct float16_product {
+    using parameters = quotient_parameters<std::int32_t>;
     typename H::reals high, low, limit;
     typename H::integers zero_point;
 
-    static float16_product from(broadcast<H> take) {
+    static float16_product from(auto take) {
         const auto scale = take.p.scale[take.i], reciprocal = take.p.reciprocal[take.i], high = H::rounded(reciprocal);
-        const auto zero_point = __builtin_bit_cast(std::int32_t, take.p.of_family[take.i]); // see zeros::words
         return {H::splat(high), H::splat(__builtin_fmaf(-high, scale, 1.0F) * reciprocal), H::splat(scale * 0x1p14F),
-                H::splat(zero_point)};
+                H::splat(take.p.zero_point[take.i])};
     }
 
     [[gnu::always_inline]] typename H::integers operator()(typename H::reals x) const {

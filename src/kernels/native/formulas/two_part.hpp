@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/native/formulas/common.hpp"
+
 namespace dynquant::kernels::native {
 namespace {
 
@@ -46,6 +48,59 @@ inline bool has_exact_two_part_reciprocal(float scale) {
     return (half24 + y >= end || exact(half24 + y)) && (2 * y - half24 >= end || exact(2 * y - half24)) && exact(half25)
             && exact(y - half25);
 }
+
+/// RN((1 - reciprocal scale) / scale), the residual of a reciprocal.
+template <typename V>
+typename V::reals residual(typename V::reals scale, typename V::reals reciprocal) {
+    const auto rest = V::negated_fma(reciprocal, scale, V::splat(1.0F)), estimate = rest * reciprocal;
+    return V::fma(V::negated_fma(estimate, scale, rest), reciprocal, estimate);
+}
+
+/// Reciprocals and their residuals. There are no zero points.
+struct two_part_parameters {
+    float *scale, *high, *low;
+};
+
+inline void to_residuals(std::int64_t count, const two_part_parameters &p) {
+    for (std::int64_t i = 0; i < count; ++i)
+        p.low[i] = reciprocal_residual(p.scale[i], p.high[i]);
+}
+
+/// x / s + zp inside the guard by two operations. If x is near -FLT_MAX and the scale below 2^-24, x * low may overflow
+/// to +infinity where `low` is negative. So does the result then, and packing turns it into the lowest value.
+template <typename V, typename Zero>
+struct two_part {
+    typename V::reals high, low, limit;
+    Zero zero;
+    auto operator()(typename V::reals x) const {
+        x = V::min(limit, x);
+        return zero.added_to(V::fma(x, high, x * low));
+    }
+};
+
+/// two_part without zero points. The preparation computes the residuals.
+template <typename V>
+struct two_part_product : two_part<V, no_zero<V>> {
+    using parameters = two_part_parameters;
+    static two_part_product from(auto take, float limit = two_to_22) {
+        return {{take(take.p.high), take(take.p.low), take(take.p.scale) * V::splat(limit), {}}};
+    }
+};
+
+/// two_part with zero points, whose place the residuals cannot take. from() computes these, which pays for long rows
+/// only.
+template <typename V, typename Zero>
+struct two_part_and_zero : two_part<V, Zero> {
+    using parameters = quotient_parameters<typename Zero::element>;
+    using zero_kind = Zero;
+    static two_part_and_zero of(
+            typename V::reals scale, typename V::reals reciprocal, Zero zero, float limit = two_to_22) {
+        return {{reciprocal, residual<V>(scale, reciprocal), scale * V::splat(limit), zero}};
+    }
+    static two_part_and_zero from(auto take, float limit = two_to_22) {
+        return of(take(take.p.scale), take(take.p.reciprocal), Zero::from(take(take.p.zero_point)), limit);
+    }
+};
 
 } // namespace
 } // namespace dynquant::kernels::native

@@ -1,0 +1,121 @@
+// Dequantize: (q - zp) * s.
+#pragma once
+
+#include "kernels/native/formulas/products.hpp"
+
+namespace dynquant::kernels::native {
+namespace {
+
+/// (q - zp) * s for floats.
+template <typename V>
+struct float_difference {
+    using parameters = fetched_reals;
+    static constexpr float no_zero_point = 0.0F;
+    typename V::reals zero, scale;
+    static float_difference from(auto take) { return {take(take.p.zero_point), take(take.p.scale)}; }
+    typename V::reals operator()(typename V::reals q) const { return (q - zero) * scale; }
+};
+
+/// A zero point of +0 changes no element.
+inline preparation prepare_float_differences(std::int64_t count, const parameter_columns &columns) {
+    const auto p = columns.as<fetched_reals>();
+    std::int32_t bits = 0;
+    for (std::int64_t i = 0; i < count; ++i)
+        bits |= bits_of(p.zero_point[i]);
+    return bits == 0 ? preparation::no_zero_points : preparation::any_parameters;
+}
+
+enum class difference { in_s32, in_33_bits, of_u32 };
+
+/// (q - zp) * s of integers. The difference fits in s32, or not; or q is u32, held less 2^31, and zero points are s32.
+template <typename V, difference Which>
+struct integer_difference {
+    using parameters = fetched_parameters;
+    typename V::integers zero_point;
+    typename V::reals scale;
+    static integer_difference from(auto take) { return {take(take.p.zero_point), take(take.p.scale)}; }
+    [[gnu::always_inline]] typename V::reals operator()(typename V::integers q) const {
+        if constexpr (Which == difference::in_s32)
+            return V::to_reals(V::subtract(q, zero_point)) * scale;
+        else if constexpr (Which == difference::in_33_bits)
+            return V::subtract_exactly(q, zero_point) * scale;
+        else
+            return V::to_reals(V::to_doubles(q) + V::splat(0x1p31) - V::to_doubles(zero_point)) * scale;
+    }
+};
+
+template <typename V>
+using difference_in_s32 = integer_difference<V, difference::in_s32>;
+
+/// Whether q - zp fits in s32 for all |q| <= Magnitude.
+template <std::int32_t Magnitude>
+bool differences_fit(const bounds &zero_points) {
+    return Magnitude == INT32_MAX ? zero_points.within(0, 0)
+                                  : zero_points.within(INT32_MIN + Magnitude, INT32_MAX - Magnitude);
+}
+
+template <std::int32_t Magnitude>
+preparation prepare_differences(std::int64_t count, const parameter_columns &columns) {
+    const auto p = columns.as<fetched_parameters>();
+    bounds zero_points;
+    for (std::int64_t i = 0; i < count; ++i)
+        zero_points.include(p.zero_point[i]);
+    return differences_fit<Magnitude>(zero_points) ? preparation::guarded : preparation::any_parameters;
+}
+
+template <typename V, typename Src>
+bool flat_difference(const void *src, void *dst, std::int64_t count, std::int32_t scale, std::int32_t zero_point) {
+    if (!differences_fit<256>({zero_point, zero_point})) return false;
+    flat_row<V, Src, float>(src, dst, count, difference_in_s32<V> {V::splat(zero_point), V::as_reals(V::splat(scale))});
+    return true;
+}
+
+constexpr statement_set dequantizes(set_of_bits types) {
+    return {.dir = direction::dequantize, .types = types};
+}
+
+template <typename V, typename Src, std::int32_t Magnitude>
+constexpr family differences(set_of_bits types = types_as<Src>) {
+    using guarded = difference_in_s32<V>;
+    auto f = family_of<V, integer_difference<V, difference::in_33_bits>, Src, float>(
+            dequantizes(types), prepare_differences<Magnitude>);
+    f.guarded = in_two_forms<V, guarded, guarded, Src, float>();
+    return f;
+}
+
+template <typename V, typename Src>
+constexpr family differences_of_bytes() {
+    using guarded = difference_in_s32<V>;
+    auto f = differences<V, Src, 256>();
+    f.guarded = in_all_forms<V, guarded, Src, float>();
+    if constexpr (V::lanes > 1) {
+        f.flat = flat_difference<V, Src>;
+        f.guarded.set(form::rows, rows<V, guarded, Src, float16_bits>, access::to_f16);
+        f.guarded.set(form::rows, rows<V, guarded, Src, bfloat16_bits>, access::to_bf16);
+        f.guarded.set(form::cols, cols<V, guarded, 2, Src, float16_bits>, access::to_f16);
+        f.guarded.set(form::cols, cols<V, guarded, 2, Src, bfloat16_bits>, access::to_bf16);
+        add_segs<V, guarded, Src, float16_bits>(f.guarded, access::to_f16);
+        add_segs<V, guarded, Src, bfloat16_bits>(f.guarded, access::to_bf16);
+    }
+    return f;
+}
+
+/// Of u32 by zero points of another type.
+template <typename V>
+constexpr family differences_of_u32() {
+    auto statements = dequantizes(bit(data_type::u32));
+    statements.own_zero_points = bit(false);
+    return family_of<V, integer_difference<V, difference::of_u32>, std::int32_t, float>(statements, prepare_nothing);
+}
+
+/// Of f32, or of floats of 8 bits without a codec.
+template <typename V, typename Float>
+constexpr family differences_of_floats(set_of_bits types) {
+    using no_zero_points = multiplied_float<V>;
+    auto f = family_of<V, float_difference<V>, Float, float>(dequantizes(types), prepare_float_differences);
+    f.no_zero_points = in_two_forms<V, no_zero_points, no_zero_points, Float, float, 2>();
+    return f;
+}
+
+} // namespace
+} // namespace dynquant::kernels::native
