@@ -269,15 +269,16 @@ struct range_functions {
     range_function add_rows[2], add_columns[2];
 };
 
-/// Parameters of consecutive blocks, see scales/scale_formulas.hpp. Arrays are read and written up to a vector beyond
-/// `count`.
+/// Parameters of consecutive blocks from their ranges, see scales/scale_formulas.hpp. Arrays are read and written up to
+/// a vector beyond `count`; null: not wanted.
 struct computed_parameters {
     std::int64_t count;
-    float global;                 // scale
-    float *first, *second;        // bounds; then what the box's statement takes as scales and second scales
-    float *scale;                 // rounded to its type
-    std::int32_t *zero_point;     // null: none
-    float *multiplier, *residual; // of bounded_product and bounded_quotient; null: not wanted
+    const float *low, *high;                          // ranges
+    float global = 1;                                 // scale
+    float *scale = nullptr;                           // rounded to its type; always wanted
+    float *limit = nullptr, *factor = nullptr;        // scales and second scales of the box's statement
+    float *multiplier = nullptr, *residual = nullptr; // of group_columns
+    std::int32_t *zero_point = nullptr;
 };
 
 /// What holds of all parameters.

@@ -27,20 +27,20 @@ std::int64_t in_vectors(std::int64_t count) {
 
 } // namespace
 
-void parameter_formulas::clear(std::int64_t count, std::uint32_t *first, std::uint32_t *second) const {
+void parameter_formulas::clear(std::int64_t count, std::uint32_t *low, std::uint32_t *high) const {
     count = in_vectors(count);
     if (traits(src_).bits == 32)
-        std::fill_n(first, count, lowest_bits);
+        std::fill_n(low, count, lowest_bits);
     else
-        std::fill_n(first, ceil_div(count, 2), lowest_bits | lowest_bits >> 16);
-    std::memset(second, 0, static_cast<std::size_t>(count) * sizeof(*second));
+        std::fill_n(low, ceil_div(count, 2), lowest_bits | lowest_bits >> 16);
+    std::memset(high, 0, static_cast<std::size_t>(count) * sizeof(*high));
 }
 
-void parameter_formulas::widen(std::int64_t count, std::uint32_t *first, std::uint32_t *second) const {
+void parameter_formulas::widen(std::int64_t count, std::uint32_t *low, std::uint32_t *high) const {
     if (src_ == data_type::f32) return;
     count = in_vectors(count);
     std::uint16_t bits[box_capacity + widest_step];
-    for (auto *const bounds : {first, second}) {
+    for (auto *const bounds : {low, high}) {
         std::memcpy(bits, bounds, static_cast<std::size_t>(count) * sizeof(bits[0]));
         if (src_ == data_type::f16)
             set_.code.read[src_](bits, 0, count, bounds);
@@ -50,11 +50,10 @@ void parameter_formulas::widen(std::int64_t count, std::uint32_t *first, std::ui
     }
 }
 
-bool parameter_formulas::has_nonfinite(std::int64_t count, const std::uint32_t *first, const std::uint32_t *second) {
+bool parameter_formulas::has_nonfinite(std::int64_t count, const std::uint32_t *low, const std::uint32_t *high) {
     std::uint32_t any = 0; // the highest bit: of one that is at least infinity
     for (std::int64_t i = 0; i < count; ++i)
-        any |= ((first[i] & ~lowest_bits) + (lowest_bits - infinity_bits))
-                | (second[i] + (lowest_bits - infinity_bits));
+        any |= ((low[i] & ~lowest_bits) + (lowest_bits - infinity_bits)) | (high[i] + (lowest_bits - infinity_bits));
     return (any & lowest_bits) != 0;
 }
 
@@ -68,20 +67,28 @@ found_parameters parameter_formulas::compute(const arguments &args, std::int64_t
     return found;
 }
 
-bool parameter_formulas::compute(
-        const arguments &args, std::int64_t first, std::int64_t count, box_parameters &p) const {
+bool parameter_formulas::compute(const arguments &args, std::int64_t first, std::int64_t count,
+        const ranges<box_capacity> &r, box_parameters &p) const {
     std::int32_t zero_point[box_capacity + widest_step];
-    computed_parameters all = {count, 1, reinterpret_cast<float *>(p.first), reinterpret_cast<float *>(p.second),
-            nullptr, has_zero_points_ ? zero_point : nullptr, nullptr, nullptr};
+    computed_parameters all = {.count = count,
+            .low = reinterpret_cast<const float *>(r.low),
+            .high = reinterpret_cast<const float *>(r.high),
+            .limit = p.limit,
+            .factor = p.factor};
+    if (has_zero_points_) all.zero_point = zero_point;
     const auto found = compute(args, first, all);
     if (has_zero_points_) write_zero_points(zero_point, count, p.zero_points, 0);
     return found.are_regular;
 }
 
-found_parameters parameter_formulas::compute(
-        const arguments &args, std::int64_t first, std::int64_t count, group_parameters &p) const {
-    computed_parameters all = {count, 1, reinterpret_cast<float *>(p.first), reinterpret_cast<float *>(p.second),
-            nullptr, has_zero_points_ ? p.zero_point : nullptr, p.multiplier, p.residual};
+found_parameters parameter_formulas::compute(const arguments &args, std::int64_t first, std::int64_t count,
+        const ranges<group_capacity> &r, group_parameters &p) const {
+    computed_parameters all = {.count = count,
+            .low = reinterpret_cast<const float *>(r.low),
+            .high = reinterpret_cast<const float *>(r.high),
+            .multiplier = p.multiplier,
+            .residual = p.residual};
+    if (has_zero_points_) all.zero_point = p.zero_point;
     return compute(args, first, all);
 }
 

@@ -12,17 +12,22 @@ constexpr std::int64_t box_capacity = 1024;
 /// -0 and the bits of infinity.
 constexpr std::uint32_t lowest_bits = 0x80000000, infinity_bits = 0x7f800000;
 
-/// Parameters of a box. While ranges are found, `first` and `second` are low and high bounds, as bits of src's type.
-/// Afterwards `first` is what the box's statement takes as scales, `second` as second scales.
+/// Ranges of consecutive blocks (ranges.hpp): as bits of src's type while they are found, until widen() makes them bits
+/// of f32.
+template <std::int64_t Capacity>
+struct alignas(64) ranges {
+    std::uint32_t low[Capacity + widest_step], high[Capacity + widest_step];
+};
+
+/// What the statement of a box takes: scales, second scales and zero points.
 struct alignas(64) box_parameters {
-    std::uint32_t first[box_capacity + widest_step], second[box_capacity + widest_step];
+    float limit[box_capacity + widest_step], factor[box_capacity + widest_step];
     std::byte zero_points[box_capacity];
 };
 
 /// Parameters of groups. A box has at most this many.
 constexpr std::int64_t group_capacity = 128;
 struct alignas(64) group_parameters {
-    std::uint32_t first[group_capacity + widest_step], second[group_capacity + widest_step];
     float multiplier[group_capacity + widest_step], residual[group_capacity + widest_step];
     std::int32_t zero_point[group_capacity + widest_step];
 };
@@ -31,16 +36,18 @@ class parameter_formulas {
   public:
     parameter_formulas(const quantization &q, const instruction_set &set);
 
-    /// Bounds that no element extends. For whole vectors, as widen() and compute() read these.
-    void clear(std::int64_t count, std::uint32_t *first, std::uint32_t *second) const;
-    /// Bounds from bits of src's type to those of f32.
-    void widen(std::int64_t count, std::uint32_t *first, std::uint32_t *second) const;
+    /// Ranges that any element extends. For whole vectors, as widen() and compute() read these.
+    void clear(std::int64_t count, std::uint32_t *low, std::uint32_t *high) const;
+    /// Ranges from bits of src's type to those of f32.
+    void widen(std::int64_t count, std::uint32_t *low, std::uint32_t *high) const;
 
-    static bool has_nonfinite(std::int64_t count, const std::uint32_t *first, const std::uint32_t *second);
+    static bool has_nonfinite(std::int64_t count, const std::uint32_t *low, const std::uint32_t *high);
 
-    /// Computes `count` parameters from their ranges, in place, and writes them, from number `first` on.
-    bool compute(const arguments &args, std::int64_t first, std::int64_t count, box_parameters &p) const;
-    found_parameters compute(const arguments &args, std::int64_t first, std::int64_t count, group_parameters &p) const;
+    /// Computes `count` parameters from their ranges and writes those that are outputs, from number `first` on.
+    bool compute(const arguments &args, std::int64_t first, std::int64_t count, const ranges<box_capacity> &r,
+            box_parameters &p) const;
+    found_parameters compute(const arguments &args, std::int64_t first, std::int64_t count,
+            const ranges<group_capacity> &r, group_parameters &p) const;
 
     const numerics_contract::scale_formula &formula() const { return formula_; }
 

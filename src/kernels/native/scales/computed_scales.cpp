@@ -226,34 +226,60 @@ class computed_scales final : public implementation {
                 first, parameter};
     }
 
-    [[gnu::noinline]] void run_alone(const arguments &args, std::int64_t number) const {
+    void run_alone(const arguments &args, std::int64_t number) const {
         const auto box = place(args, number);
         box_parameters p;
-        formulas_.clear(box.shape.parameters, p.first, p.second);
-        for (const auto &form : box.shape.ranges)
-            add_range(whole(form), box.src, p);
-        formulas_.widen(box.shape.parameters, p.first, p.second);
-        finish(args, box, p, 1);
+        const bool regular = find_alone(args, box, p);
+        quantize(box, p, regular, 1);
     }
 
     void run_shared(const arguments &args, std::int64_t number) const {
         const auto box = place(args, number);
-        const auto count = box.shape.parameters;
-        box_parameters p;
-        std::fill_n(p.first, std::size(p.first), lowest_bits);
-        std::fill_n(p.second, std::size(p.second), 0U);
         const auto parts = parts_for(elements_ / box_count_);
-        for_each_part(box.shape.ranges, parts, [&](parallel::range part) {
-            box_parameters own;
-            formulas_.clear(count, own.first, own.second);
-            for_each_unit(box.shape.ranges, part, [&](const unit &u) { add_range(u, box.src, own); });
-            formulas_.widen(count, own.first, own.second);
-            merge(own, count, p);
-        });
-        finish(args, box, p, parts);
+        box_parameters p;
+        const bool regular = find_shared(args, box, p, parts);
+        quantize(box, p, regular, parts);
     }
 
     // ---- Ranges ----
+
+    using box_ranges = ranges<box_capacity>;
+
+    /// Finds the parameters of a box. Out of line, as quantize() needs the stack that the ranges take. Returns whether
+    /// the box's statement gives the codes.
+    [[gnu::noinline]] bool find_alone(const arguments &args, const placed_box &box, box_parameters &p) const {
+        const auto count = box.shape.parameters;
+        box_ranges r;
+        formulas_.clear(count, r.low, r.high);
+        for (const auto &form : box.shape.ranges)
+            add_range(whole(form), box.src, r);
+        formulas_.widen(count, r.low, r.high);
+        return find_parameters(args, box, r, p, 1);
+    }
+
+    [[gnu::noinline]] bool find_shared(
+            const arguments &args, const placed_box &box, box_parameters &p, int parts) const {
+        const auto count = box.shape.parameters;
+        box_ranges r;
+        std::fill_n(r.low, std::size(r.low), lowest_bits);
+        std::fill_n(r.high, std::size(r.high), 0U);
+        for_each_part(box.shape.ranges, parts, [&](parallel::range part) {
+            box_ranges own;
+            formulas_.clear(count, own.low, own.high);
+            for_each_unit(box.shape.ranges, part, [&](const unit &u) { add_range(u, box.src, own); });
+            formulas_.widen(count, own.low, own.high);
+            merge(own, count, r);
+        });
+        return find_parameters(args, box, r, p, parts);
+    }
+
+    bool find_parameters(
+            const arguments &args, const placed_box &box, box_ranges &r, box_parameters &p, int parts) const {
+        const bool skips = rule().special == nonfinite::skip
+                && parameter_formulas::has_nonfinite(box.shape.parameters, r.low, r.high);
+        if (skips) find_finite_ranges(box, r, parts);
+        return formulas_.compute(args, box.parameter, box.shape.parameters, r, p) && !skips;
+    }
 
     /// Maxima do not depend on the order of threads.
     static void extend(std::uint32_t &bound, std::uint32_t bits) {
@@ -263,19 +289,19 @@ class computed_scales final : public implementation {
         }
     }
 
-    static void merge(const box_parameters &own, std::int64_t count, box_parameters &to) {
+    static void merge(const box_ranges &own, std::int64_t count, box_ranges &to) {
         for (std::int64_t i = 0; i < count; ++i) {
-            extend(to.first[i], own.first[i]);
-            extend(to.second[i], own.second[i]);
+            extend(to.low[i], own.low[i]);
+            extend(to.high[i], own.high[i]);
         }
     }
 
-    void add_range(const unit &u, const std::byte *src, box_parameters &p) const {
+    void add_range(const unit &u, const std::byte *src, box_ranges &r) const {
         const auto &row = u.form.row;
         const auto loop = innermost_loop(u.form);
         const bool by_rows = row.src_stride == 1 && row.parameter_stride == 0;
         const bool by_columns = row.src_stride == 1 && row.parameter_stride == 1;
-        if (!by_rows && !by_columns) return add_elements(u, src, p);
+        if (!by_rows && !by_columns) return add_elements(u, src, r);
         const auto add = (by_rows ? ranges_.add_rows : ranges_.add_columns)[is_absolute_];
         const auto columns = u.r.column_end - u.r.column_begin;
         row_walker walker(u.form, u.r.row_begin);
@@ -285,44 +311,40 @@ class computed_scales final : public implementation {
             const auto *const x = src + (walker.src + u.r.column_begin) * src_bytes_;
             const auto offset = (walker.parameter + u.r.column_begin * row.parameter_stride) * src_bytes_;
             add({rows, columns, x, loop.src_stride, nullptr, 0, false}, loop.parameter_stride,
-                    reinterpret_cast<std::byte *>(p.first) + offset, reinterpret_cast<std::byte *>(p.second) + offset);
+                    reinterpret_cast<std::byte *>(r.low) + offset, reinterpret_cast<std::byte *>(r.high) + offset);
         }
         set_.zero_upper();
     }
 
     /// For rows of src that are not dense.
-    void add_elements(const unit &u, const std::byte *src, box_parameters &p) const {
+    void add_elements(const unit &u, const std::byte *src, box_ranges &r) const {
         for_each_element(u, [&](auto i, auto, auto parameter) {
             const auto at = parameter * src_bytes_;
             ranges_.add_rows[is_absolute_]({1, 1, src + i * src_bytes_, 0, nullptr, 0, false}, 0,
-                    reinterpret_cast<std::byte *>(p.first) + at, reinterpret_cast<std::byte *>(p.second) + at);
+                    reinterpret_cast<std::byte *>(r.low) + at, reinterpret_cast<std::byte *>(r.high) + at);
         });
     }
 
     // ---- Nonfinite elements and codes ----
 
     /// Ranges without what is not finite.
-    void find_finite_ranges(const placed_box &box, box_parameters &p, int parts) const {
-        std::fill_n(p.first, box.shape.parameters, lowest_bits);
-        std::fill_n(p.second, box.shape.parameters, 0U);
+    void find_finite_ranges(const placed_box &box, box_ranges &r, int parts) const {
+        std::fill_n(r.low, box.shape.parameters, lowest_bits);
+        std::fill_n(r.high, box.shape.parameters, 0U);
         for_each_part(box.shape.ranges, parts, [&](parallel::range part) {
             for_each_element(box.shape.ranges, part, [&](auto i, auto, auto parameter) {
                 const auto x = static_cast<float>(load(q_.src.type, box.src, i));
                 if (std::isfinite(x))
-                    extend(std::signbit(x) ? p.first[parameter] : p.second[parameter], std::bit_cast<std::uint32_t>(x));
+                    extend(std::signbit(x) ? r.low[parameter] : r.high[parameter], std::bit_cast<std::uint32_t>(x));
             });
         });
     }
 
-    void finish(const arguments &args, const placed_box &box, box_parameters &p, int parts) const {
-        const bool skips = rule().special == nonfinite::skip
-                && parameter_formulas::has_nonfinite(box.shape.parameters, p.first, p.second);
-        if (skips) find_finite_ranges(box, p, parts);
-        const bool regular = formulas_.compute(args, box.parameter, box.shape.parameters, p);
+    void quantize(const placed_box &box, const box_parameters &p, bool regular, int parts) const {
         if (rule().scales_only) return;
-        if (!regular || skips) return quantize_elements(box, p, parts);
-        const auto &quantize = box.shape.quantize[static_cast<std::size_t>(box.first / step_of_beginnings_)];
-        quantize->run({box.src, p.first, p.zero_points, box.dst, p.second});
+        if (!regular) return quantize_elements(box, p, parts);
+        const auto &statement = box.shape.quantize[static_cast<std::size_t>(box.first / step_of_beginnings_)];
+        statement->run({box.src, p.limit, p.zero_points, box.dst, p.factor});
     }
 
     /// By the formula, for the rare boxes that need it.
@@ -331,7 +353,7 @@ class computed_scales final : public implementation {
             for_each_element(box.shape.elements, part, [&](auto i, auto at, auto parameter) {
                 const auto o = box.first + at;
                 const auto x = static_cast<float>(load(q_.src.type, box.src, i));
-                const float quotient = formula().quotient(x, std::bit_cast<float>(p.second[parameter]));
+                const float quotient = formula().quotient(x, p.factor[parameter]);
                 if (!formula().integral) return store(q_.dst.type, box.dst, o, quotient, q_.saturate);
                 const auto zero_point =
                         q_.zero_points ? static_cast<std::int32_t>(load(q_.dst.type, p.zero_points, parameter)) : 0;

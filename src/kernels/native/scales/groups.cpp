@@ -88,16 +88,17 @@ std::optional<groups> groups::of(
 }
 
 bool groups::compute(const arguments &args, std::int64_t number) const {
+    ranges<group_capacity> r;
     group_parameters p;
     const auto &rule = formulas_.formula().rule;
     const auto first = number * together_, count = std::min(together_, count_ - first);
     const auto element = first * length_, elements = count * length_;
     const auto *const src = static_cast<const std::byte *>(args.src) + element * src_bytes_;
-    formulas_.clear(count, p.first, p.second);
-    add_rows_({count, length_, src, length_, nullptr, 0, false}, 1, p.first, p.second);
-    formulas_.widen(count, p.first, p.second);
-    if (rule.special == nonfinite::skip && parameter_formulas::has_nonfinite(count, p.first, p.second)) return false;
-    const auto found = formulas_.compute(args, first, count, p);
+    formulas_.clear(count, r.low, r.high);
+    add_rows_({count, length_, src, length_, nullptr, 0, false}, 1, r.low, r.high);
+    formulas_.widen(count, r.low, r.high);
+    if (rule.special == nonfinite::skip && parameter_formulas::has_nonfinite(count, r.low, r.high)) return false;
+    const auto found = formulas_.compute(args, first, count, r, p);
     if (rule.scales_only) return true;
     if (!found.are_regular || !found.are_bounded) return false;
     alignas(64) std::byte codes[most_codes + 4 * widest_step];

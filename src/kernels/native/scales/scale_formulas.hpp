@@ -110,7 +110,7 @@ found_parameters find_parameters(const numerics_contract::scale_formula &f, cons
     for (std::int32_t i = 0; i < integers::lanes; ++i)
         numbers[i] = i;
     for (std::int64_t i = 0; i < p.count; i += reals::lanes) {
-        const auto low = reals::load(p.first + i), high = reals::load(p.second + i);
+        const auto low = reals::load(p.low + i), high = reals::load(p.high + i);
         const auto range = is_asymmetric ? high - low : step::magnitude(low, high);
         const auto scale = to_powers ? step::power_of_two(f, rounding, range)
                                      : rounded_to<V>(f.scale_type, step::unrounded(f, p.global, range));
@@ -128,9 +128,10 @@ found_parameters find_parameters(const numerics_contract::scale_formula &f, cons
         if (quotient == scale_quotient::multiply_reciprocal) operand = inverse / scale;
         if (quotient == scale_quotient::multiply_range) operand = f.divisor / range;
         operand = range == 0 ? reals::splat(1.0F) : operand;
-        // Multipliers of integers stand beside scales, which limit src.
-        reals::store(p.first + i, multiplies && f.integral ? rescaled : operand);
-        reals::store(p.second + i, operand);
+        if (p.factor) { // multipliers of integers stand beside scales, which limit src
+            reals::store(p.limit + i, multiplies && f.integral ? rescaled : operand);
+            reals::store(p.factor + i, operand);
+        }
         const auto is_one = numbers < static_cast<std::int32_t>(p.count - i);
         if constexpr (V::lanes > 1)
             if (p.multiplier) {
