@@ -16,15 +16,20 @@ namespace {
 #if defined(__x86_64__)
 /// AVX-512 with the formulas of AVX512-FP16.
 const instruction_set &avx512_with_fp16() {
-    static const instruction_set best = [] {
-        auto set = avx512_set;
+    static const std::vector<family> families = [] {
+        std::vector<family> all(avx512_set.families, avx512_set.families + avx512_set.family_count);
         const auto exact_to = [&](data_type dst) -> exact_formulas & {
             const auto &f =
                     family_for(avx512_set, {direction::quantize, dst, false, numerics::onnx, precision::f16, true});
-            return set.families[&f - avx512_set.families].exact;
+            return all[static_cast<std::size_t>(&f - avx512_set.families)].exact;
         };
         exact_to(data_type::u8) = avx512_fp16_to_u8;
         exact_to(data_type::s8) = avx512_fp16_to_s8;
+        return all;
+    }();
+    static const instruction_set best = [] {
+        auto set = avx512_set;
+        set.families = families.data();
         return set;
     }();
     return best;

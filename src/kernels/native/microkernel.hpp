@@ -302,14 +302,12 @@ struct group_microkernels {
 /// What codes of groups are computed by.
 enum class group_formula { product_s8, quotient_s8, sum_s8, sum_u8, codes, count };
 
-/// table.hpp lists them.
-constexpr int family_count = 40;
-
 /// All code of an instruction set.
 struct instruction_set {
     const char *name;
     int lanes;
-    family families[family_count]; // the first that computes a statement is its family
+    const family *families; // the first that computes a statement is its family
+    int family_count;
     codecs code;
     /// Dequantize 4-bit elements, by src's type, by a table of 16 results for each row. Null where that does not pay.
     by_type<microkernel> look_up_to_f32, look_up_to_f16, look_up_to_bf16;

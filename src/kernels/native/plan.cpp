@@ -286,8 +286,9 @@ class walks_of {
 } // namespace
 
 const family &family_for(const instruction_set &set, const formula_query &q) {
-    for (const auto &f : set.families)
-        if (computes(f.computes, q)) return f;
+    const auto *const end = set.families + set.family_count;
+    const auto *const found = std::find_if(set.families, end, [&](const family &f) { return computes(f.computes, q); });
+    if (found != end) return *found;
     throw std::logic_error("the native kernel has no formula for a statement that is valid");
 }
 

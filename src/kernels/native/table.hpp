@@ -15,57 +15,73 @@
 namespace dynquant::kernels::native {
 namespace {
 
-template <typename V>
-constexpr instruction_set table_of() {
+template <int capacity>
+struct family_table {
+    family rows[capacity] = {};
+    int count = 0;
+    constexpr void add(const family &f) { rows[count++] = f; }
+};
+
+/// All families. The first that computes a statement is taken.
+template <typename V, int capacity>
+constexpr family_table<capacity> all_families() {
     using s8 = std::int8_t;
     using u8 = std::uint8_t;
-    constexpr auto of_16_bits = bit(data_type::s16) | bit(data_type::u16),
-                   of_32_bits = bit(data_type::s32) | bit(data_type::u32);
+    constexpr auto of_16_bits = types_as<std::int16_t> | types_as<std::uint16_t>,
+                   of_32_bits = types_as<std::int32_t> | types_as<std::uint32_t>;
+    family_table<capacity> all;
+    all.add(products<V, u8>());
+    all.add(products<V, s8>());
+    all.add(products_of_floats<V>());
+    all.add(quotients_to_floats<V, float>(precision::f32));
+    all.add(quotients_to_floats<V, float16_bits>(precision::f16));
+    all.add(quotients_to_floats<V, bfloat16_bits>(precision::bf16));
+    all.add(quotients_to_bf16<V, float>(precision::f32));
+    all.add(quotients_to_bf16<V, bfloat16_bits>(precision::bf16));
+    all.add(quotients_in_f64<V>());
+    all.add(strict<V, u8>());
+    all.add(strict<V, s8>());
+    all.add(any<V, u8>());
+    all.add(any<V, s8>());
+    all.add(onnx<V, u8>());
+    all.add(onnx<V, s8>());
+    all.add(onnx_16<V, std::uint16_t>());
+    all.add(onnx_16<V, std::int16_t>());
+    all.add(quotients_in_16_bits<V, float16_bits, u8>());
+    all.add(quotients_in_16_bits<V, float16_bits, s8>());
+    all.add(quotients_in_16_bits<V, float16_bits, float>(of_16_bits));
+    all.add(quotients_in_16_bits<V, bfloat16_bits, u8>());
+    all.add(quotients_in_16_bits<V, bfloat16_bits, s8>());
+    all.add(quotients_in_16_bits<V, bfloat16_bits, float>(of_16_bits));
+    all.add(wide_quotients<V, std::int32_t>());
+    all.add(wide_quotients<V, std::uint32_t>());
+    all.add(any_sums<V, any_small_sum<V>, u8>());
+    all.add(any_sums<V, any_small_sum<V>, s8>());
+    all.add(any_sums<V, any_small_sum<V>, float>(of_16_bits));
+    all.add(any_sums<V, any_sum<V>, std::int32_t>(of_32_bits));
+    all.add(differences_of_bytes<V, u8>());
+    all.add(differences_of_bytes<V, s8>());
+    all.add(differences<V, std::uint16_t, 65536>());
+    all.add(differences<V, std::int16_t, 65536>());
+    all.add(differences_of_u32<V>());
+    all.add(differences<V, std::int32_t, INT32_MAX>(of_32_bits));
+    for_each_type([&]<data_type type>() {
+        if constexpr (is_float8(traits(type))) all.add(differences_of_floats<V, float_of<type>>(bit(type)));
+    });
+    all.add(differences_of_floats<V, float>(types_as<float>)); // narrower ones become f32
+    return all;
+}
+
+template <typename V>
+constexpr auto families_of = all_families<V, all_families<V, 64>().count>();
+
+template <typename V>
+constexpr instruction_set table_of() {
     instruction_set set = {};
     set.name = V::name;
     set.lanes = V::lanes;
-    int i = 0;
-    const auto add = [&](const family &f) { set.families[i++] = f; };
-    add(products<V, u8>());
-    add(products<V, s8>());
-    add(products_of_floats<V>());
-    add(quotients_to_floats<V, float>(precision::f32));
-    add(quotients_to_floats<V, float16_bits>(precision::f16));
-    add(quotients_to_floats<V, bfloat16_bits>(precision::bf16));
-    add(quotients_to_bf16<V, float>(precision::f32));
-    add(quotients_to_bf16<V, bfloat16_bits>(precision::bf16));
-    add(quotients_in_f64<V>());
-    add(strict<V, u8>());
-    add(strict<V, s8>());
-    add(any<V, u8>());
-    add(any<V, s8>());
-    add(onnx<V, u8>());
-    add(onnx<V, s8>());
-    add(onnx_16<V, std::uint16_t>());
-    add(onnx_16<V, std::int16_t>());
-    add(quotients_in_16_bits<V, float16_bits, u8>(types_as<u8>));
-    add(quotients_in_16_bits<V, float16_bits, s8>(types_as<s8>));
-    add(quotients_in_16_bits<V, float16_bits, float>(of_16_bits));
-    add(quotients_in_16_bits<V, bfloat16_bits, u8>(types_as<u8>));
-    add(quotients_in_16_bits<V, bfloat16_bits, s8>(types_as<s8>));
-    add(quotients_in_16_bits<V, bfloat16_bits, float>(of_16_bits));
-    add(wide_quotients<V, std::int32_t>());
-    add(wide_quotients<V, std::uint32_t>());
-    add(any_sums<V, any_small_sum<V>, u8>(types_as<u8>));
-    add(any_sums<V, any_small_sum<V>, s8>(types_as<s8>));
-    add(any_sums<V, any_small_sum<V>, float>(of_16_bits));
-    add(any_sums<V, any_sum<V>, std::int32_t>(of_32_bits));
-    add(differences_of_bytes<V, u8>());
-    add(differences_of_bytes<V, s8>());
-    add(differences<V, std::uint16_t, 65536>());
-    add(differences<V, std::int16_t, 65536>());
-    add(differences_of_u32<V>());
-    add(differences<V, std::int32_t, INT32_MAX>(of_32_bits));
-    for_each_type([&]<data_type type>() {
-        if constexpr (is_float8(traits(type))) add(differences_of_floats<V, float_of<type>>(bit(type)));
-    });
-    add(differences_of_floats<V, float>(types_as<float>)); // narrower ones become f32
-    if (i != family_count) throw "family_count is wrong";  // which does not compile
+    set.families = families_of<V>.rows;
+    set.family_count = families_of<V>.count;
     for_each_type([&]<data_type type>() {
         add_codecs<V, type>(set.code);
         if constexpr (V::looked_up > 0 && traits(type).bits == 4) {

@@ -52,7 +52,7 @@ TEST(families, each_valid_statement_has_one_and_each_has_a_statement) {
         const formula_query q = {direction::quantize, dst, true, numerics::onnx, precision::f32, true};
         found.insert(&family_for(scalar_set, q) - scalar_set.families);
     }
-    EXPECT_EQ(found.size(), static_cast<std::size_t>(family_count));
+    EXPECT_EQ(found.size(), static_cast<std::size_t>(scalar_set.family_count));
 }
 
 TEST(families, the_first_of_those_that_compute_a_statement_is_its_family) {

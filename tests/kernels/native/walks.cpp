@@ -11,9 +11,11 @@ using order = walk::order;
 
 /// The walk for 16 lanes. A plan runs nothing, so any processor will do.
 instruction_set sixteen_lanes() {
+    static std::vector<family> families(scalar_set.families, scalar_set.families + scalar_set.family_count);
     auto set = scalar_set;
     set.lanes = 16;
-    for (auto &family : set.families) {
+    set.families = families.data();
+    for (auto &family : families) {
         for (auto *kernels : {&family.any_parameters, &family.guarded})
             for (const auto by : {form::rows, form::short_groups, form::segs1, form::segs2, form::segs4})
                 kernels->set(by, family.any_parameters.at(form::rows));

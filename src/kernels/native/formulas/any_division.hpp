@@ -89,7 +89,7 @@ constexpr family wide_quotients() {
 
 /// numerics::onnx to integers, divided in any type, by zero points of any type.
 template <typename V, typename Formula, typename Dst>
-constexpr family any_sums(set_of_bits types) {
+constexpr family any_sums(set_of_bits types = types_as<Dst>) {
     return family_of<V, Formula, float, Dst>(
             {.dir = direction::quantize, .types = types, .rules = bit(numerics::onnx)}, prepare_nothing);
 }

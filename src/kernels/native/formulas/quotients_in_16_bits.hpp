@@ -46,7 +46,7 @@ struct split_product {
 
 /// To 8 bits, which word_zero adds while packing, or to 16 bits, which a codec makes of f32.
 template <typename V, typename Division, typename Dst>
-constexpr family quotients_in_16_bits(set_of_bits types) {
+constexpr family quotients_in_16_bits(set_of_bits types = types_as<Dst>) {
     constexpr bool to_8_bits = sizeof(Dst) == 1, in_f16 = std::is_same_v<Division, float16_bits>;
     using any_parameters = limited_division<V, Division>;
     using zero = std::conditional_t<to_8_bits, word_zero<V>, rounded_zero<V>>;
