@@ -147,8 +147,8 @@ class Sources(unittest.TestCase):
                 ("quantization/check.cpp", "kernels/kernels.hpp"),
             ])
 
-    def test_headers_of_the_native_kernel_are_at_most_five_deep(self):
-        self.assertLessEqual(floors_of_headers(ROOT / "src", "kernels/native"), 5)
+    def test_headers_of_the_native_kernel_are_at_most_six_deep(self):
+        self.assertLessEqual(floors_of_headers(ROOT / "src", "kernels/native"), 6)
 
     def test_headers_below_each_other_are_counted(self):
         with tempfile.TemporaryDirectory() as folder:

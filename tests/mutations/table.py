@@ -10,8 +10,8 @@ STEPS, NARROW = (f"layers/{folder}/isa/scalar.cpp" for folder in ("steps", "narr
 # Changed.
 NUMERICS, COMPUTED = "src/quantization/numerics.hpp", "src/quantization/computed.hpp"
 SMALL_FLOAT, SMALL_FLOATS = "src/elements/small_float.hpp", "src/kernels/native/small_floats.hpp"
-COMMON, QUOTIENTS, TO_FLOATS, DIFFERENCES = (
-    f"src/kernels/native/formulas/{name}.hpp" for name in ("common", "quotients", "quotients_to_floats", "differences"))
+COMMON, TO_INTEGERS, TO_FLOATS, DEQUANTIZE = (
+    f"src/kernels/native/formulas/{name}.hpp" for name in ("common", "to_integers", "to_floats", "dequantize"))
 SCALE_FORMULAS = "src/kernels/native/scales/scale_formulas.hpp"
 VECTORS = "src/targets/avx2.hpp"
 
@@ -113,9 +113,9 @@ MUTATIONS = [Mutation(*row) for row in [
      "x / operand : x * operand", "x / operand : x / (1 / operand)", "^computed.(vllm|onednn_dynamic_fp/f32)"),
     ("computed scales: range by divisor", REFERENCE, COMPUTED,
      "return divisor / range;", "return 1 / (range / divisor);", "^computed.ggml_q8_0"),
-    ("scalar strict quantize: by the reciprocal", SCALAR, QUOTIENTS,
+    ("scalar strict quantize: by the reciprocal", SCALAR, TO_INTEGERS,
      "x / scale + zero);", "x * (1 / scale) + zero);", "^strict.quantize/.*->[su]"),
-    ("scalar dequantize: distributed", SCALAR, DIFFERENCES,
+    ("scalar dequantize: distributed", SCALAR, DEQUANTIZE,
      "return V::to_reals(V::subtract(q, zero_point)) * scale;",
      "return V::to_reals(q) * scale - V::to_reals(zero_point) * scale;", "^strict.dequantize/[su][48]"),
     ("scalar onnx quantize: the zero point is added before rounding", SCALAR, COMMON,
@@ -126,9 +126,9 @@ MUTATIONS = [Mutation(*row) for row in [
     ("scalar onnx quantize to floats: only the sum is rounded to f16 or bf16", SCALAR, TO_FLOATS,
      "in_division<V, Division>(in_division<V, Division>(x / scale) + zero)", "in_division<V, Division>(x / scale + zero)",
      "^onnx.quantize/b?f.*->f"),
-    ("scalar onnx dequantize floats: distributed", SCALAR, DIFFERENCES,
+    ("scalar onnx dequantize floats: distributed", SCALAR, DEQUANTIZE,
      "return (q - zero) * scale;", "return q * scale - zero * scale;", "^onnx.dequantize/f"),
-    ("AVX2 strict quantize: the remainder is left out", AVX2, QUOTIENTS,
+    ("AVX2 strict quantize: the remainder is left out", AVX2, TO_INTEGERS,
      "return zero.added_to(V::fma(remainder, reciprocal, estimate));",
      "return zero.added_to(remainder * V::splat(0.0F) + estimate);",
      "^strict.quantize/f32->[su]"),

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <cstring>
 
-#include "kernels/native/formulas/differences.hpp"
 #include "kernels/native/loops.hpp"
 #include "kernels/native/packed.hpp"
 #include "kernels/native/small_floats.hpp"
@@ -210,12 +209,6 @@ void look_up(const dense_rows &of, const prepared_parameters &with, const parame
         const auto results = row_of(row, whole, d.stream);
         if (whole < d.columns) look_up_rest<V>(src + whole / 2, results, dst + whole, d.columns - whole);
     }
-}
-
-template <typename V, data_type type, typename T>
-void look_up_of(const dense_rows &d, const prepared_parameters &p, const parameter_access &g) {
-    using formula = std::conditional_t<traits(type).integral, difference_in_s32<V>, float_difference<V>>;
-    look_up<V, formula, T>(d, p, g, values_of_4_bits<type>.of);
 }
 
 // ---- The codecs of a type, by its encoding ---------------------------------------------------------------

@@ -111,7 +111,7 @@ TEST(division, three_operations_are_exact_for_every_divisor) {
 // ---- Operands of f16 and bf16 ----------------------------------------------------------------------
 
 // The quotient of operands of f16 or bf16, rounded to their type, equals the rounded product with the reciprocal:
-// quotients_in_16_bits.hpp says why. Significands are so short that all pairs can be tried. Rounding is Veltkamp's
+// formulas/to_integers.hpp says why. Significands are so short that all pairs can be tried. Rounding is Veltkamp's
 // splitting, after the product or fused with it.
 
 float rounded_product(float x, float s, int bits) {

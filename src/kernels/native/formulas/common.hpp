@@ -172,6 +172,20 @@ template <typename V, typename Formula>
     }
 }
 
+// ---- Floats by a factor ------------------------------------------------------------------------------------
+
+/// x * m, or q * s. There are no zero points.
+template <typename V>
+struct multiplied_float {
+    struct parameters {
+        float *scale;
+    };
+    typename V::reals scale;
+    static multiplied_float from(auto take) { return {take(take.p.scale)}; }
+    typename V::reals operator()(typename V::reals q) const { return q * scale; }
+    static constexpr bool is_limited = false, is_bounded = false;
+};
+
 // ---- Guards, and the loops of preparations, which compilers vectorize -------------------------------------
 
 inline std::int32_t bits_of(float value) {

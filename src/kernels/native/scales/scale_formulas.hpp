@@ -4,13 +4,16 @@
 #include <cstdint>
 #include <cstring>
 
-#include "kernels/native/formulas/products.hpp"
+#include "kernels/native/formulas/two_part.hpp"
 #include "kernels/native/small_floats.hpp"
 #include "quantization/computed.hpp"
 #include "targets/lanes.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
+
+/// Quotients of integers that are greater need the box's statement: formulas/groups.hpp has no limit.
+constexpr float bounded_quotients = two_to_22 / 2;
 
 template <int bytes>
 struct scale_steps {

@@ -1,4 +1,4 @@
-// Quantize to floats: the quotient, which a codec narrows.
+// Quantize to floats: the quotient, or for computed scales the product, which a codec narrows.
 //
 // Codecs of codes take magnitude and sign. is_limited: magnitudes beyond the limit are the limit. is_bounded: there are
 // no such, and no NaN.
@@ -122,6 +122,15 @@ template <typename V, typename Division>
 constexpr family quotients_to_bf16(precision division) {
     return family_of<V, shifted_quotient<V, Division>, float, float>(
             quantizes_to_floats(bit(data_type::bf16), division), prepare_nothing);
+}
+
+/// Computed scales: x * m. There are no zero points.
+template <typename V>
+constexpr family products_of_floats() {
+    auto f = family_of<V, multiplied_float<V>, float, float, 2>(
+            {.dir = direction::quantize, .types = types_as<float>, .multiplies = true}, prepare_nothing);
+    if constexpr (V::lanes > 1) fuse_codes<V, multiplied_float<V>>(f.any_parameters);
+    return f;
 }
 
 } // namespace

@@ -1,7 +1,8 @@
 // Dequantize: (q - zp) * s.
 #pragma once
 
-#include "kernels/native/formulas/products.hpp"
+#include "kernels/native/codecs.hpp"
+#include "kernels/native/formulas/forms.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
@@ -115,6 +116,13 @@ constexpr family differences_of_floats(set_of_bits types) {
     auto f = family_of<V, float_difference<V>, Float, float>(dequantizes(types), prepare_float_differences);
     f.no_zero_points = in_two_forms<V, no_zero_points, no_zero_points, Float, float, 2>();
     return f;
+}
+
+/// look_up() of 4-bit elements.
+template <typename V, data_type type, typename T>
+void look_up_of(const dense_rows &d, const prepared_parameters &p, const parameter_access &g) {
+    using formula = std::conditional_t<traits(type).integral, difference_in_s32<V>, float_difference<V>>;
+    look_up<V, formula, T>(d, p, g, values_of_4_bits<type>.of);
 }
 
 } // namespace
