@@ -1,35 +1,91 @@
-# Compiles sources once for each instruction set of this architecture. This is the only place that has their flags;
-# src/targets/features.hpp says by the same names what a processor needs for them. The test `sources` compares the names.
+# Compiles loops once for each instruction set of this architecture. src/targets/targets.inc lists them, with the
+# compiler's flags; no other file has flags of instruction sets.
 
 include(CheckCXXCompilerFlag)
-check_cxx_compiler_flag(-mavx512fp16 DYNQUANT_HAS_AVX512FP16) # without it, avx512_fp16.cpp compiles to nothing
 
-set(DYNQUANT_INSTRUCTION_SETS scalar)
-set(dynquant_flags_of_scalar "")
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-    list(APPEND DYNQUANT_INSTRUCTION_SETS avx2 avx2_vnni avx512 avx512_vbmi avx512_vnni avx512_fp16 amx_int8)
-    set(dynquant_flags_of_avx2 "-mavx2;-mfma;-mf16c;-mbmi2")
-    set(dynquant_flags_of_avx2_vnni "${dynquant_flags_of_avx2};-mavxvnni")
-    set(dynquant_flags_of_avx512 "-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mfma;-mf16c;-mbmi2;-mprefer-vector-width=512;\
-$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-uninitialized>") # false warnings in g++ 12's intrinsics header (GCC bug 105593)
-    set(dynquant_flags_of_avx512_vbmi "${dynquant_flags_of_avx512};-mavx512vbmi")
-    set(dynquant_flags_of_avx512_vnni "${dynquant_flags_of_avx512};-mavx512vnni")
-    set(dynquant_flags_of_avx512_fp16 "${dynquant_flags_of_avx512};$<$<BOOL:${DYNQUANT_HAS_AVX512FP16}>:-mavx512fp16>")
-    set(dynquant_flags_of_amx_int8 "${dynquant_flags_of_avx512};-mamx-tile;-mamx-int8")
-endif()
+set(dynquant_targets "${PROJECT_SOURCE_DIR}/src/targets/targets.inc")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${dynquant_targets}")
+file(STRINGS "${dynquant_targets}" lines REGEX "^DYNQUANT_TARGET")
+set(DYNQUANT_INSTRUCTION_SETS "")
+set(dynquant_flags_of_none "")
+string(REPLACE AMD64 x86_64 architecture "${CMAKE_SYSTEM_PROCESSOR}")
+foreach(line IN LISTS lines)
+    if(NOT line MATCHES "^DYNQUANT_TARGET\\(([a-z0-9_]+), ([a-z0-9_]+), [^,]+, ([a-z0-9_]+), \"(.*)\"\\)$")
+        message(FATAL_ERROR "${dynquant_targets}: expected DYNQUANT_TARGET(name, extended, features, architecture, \"flags\"), given ${line}")
+    endif()
+    set(name ${CMAKE_MATCH_1})
+    set(extended ${CMAKE_MATCH_2})
+    set(of ${CMAKE_MATCH_3})
+    string(REPLACE " " ";" flags "${CMAKE_MATCH_4}")
+    if(NOT of MATCHES "^(any|${architecture})$")
+        continue()
+    endif()
+    check_cxx_compiler_flag("${CMAKE_MATCH_4}" DYNQUANT_HAS_${name})
+    if(NOT DYNQUANT_HAS_${name})
+        message(STATUS "dynquant is built without ${name}: the compiler does not know ${CMAKE_MATCH_4}")
+        continue()
+    endif()
+    list(APPEND DYNQUANT_INSTRUCTION_SETS ${name})
+    set(dynquant_flags_of_${name} ${dynquant_flags_of_${extended}} ${flags})
+    if(name STREQUAL avx512) # false warnings in g++ 12's intrinsics header (GCC bug 105593)
+        list(APPEND dynquant_flags_of_avx512 "$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-uninitialized>")
+    endif()
+endforeach()
 
-# dynquant_add_isa_sources(<target> <folder>): adds the sources of a folder that have the name of an instruction set.
-# pick() of src/targets/features.hpp chooses among them at run time.
-function(dynquant_add_isa_sources target folder)
+# dynquant_add_loops(<target> <name> IN <folder> NAMESPACE <namespace> TYPE <type> DECLARED <header> LOOPS <header>
+#                    SETS <instruction set>...)
+# Adds the constants <set>_<name> of a type, one for each set: <name>_of<simd::SET> of the header of loops. Where the
+# folder has isa/SET.cpp, that has it instead. And <name>_table of all of them, strongest first, which DECLARED declares,
+# for pick() of src/targets/features.hpp to choose from at run time. Without scalar, the last entry is null.
+function(dynquant_add_loops target name)
+    cmake_parse_arguments(PARSE_ARGV 2 of "" "IN;NAMESPACE;TYPE;DECLARED;LOOPS" "SETS")
+    set(externs "")
+    set(entries "")
+    set(generated "${CMAKE_CURRENT_BINARY_DIR}/${of_IN}/isa")
     foreach(set IN LISTS DYNQUANT_INSTRUCTION_SETS)
-        set(source ${folder}/${set}.cpp)
-        if(NOT EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${source}")
+        if(NOT set IN_LIST of_SETS)
             continue()
+        endif()
+        set(source "${CMAKE_CURRENT_SOURCE_DIR}/${of_IN}/isa/${set}.cpp")
+        if(NOT EXISTS "${source}")
+            set(source "${generated}/${set}_${name}.cpp")
+            file(CONFIGURE OUTPUT "${source}" @ONLY CONTENT
+"// Made by dynquant_add_loops() of cmake/DynquantIsa.cmake.
+#include \"targets/@set@.hpp\"
+
+#include \"@of_LOOPS@\"
+
+namespace @of_NAMESPACE@ {
+
+extern const @of_TYPE@ @set@_@name@;
+constinit const @of_TYPE@ @set@_@name@ = @name@_of<dynquant::simd::@set@>;
+
+} // namespace @of_NAMESPACE@
+")
         endif()
         # -O3 in every optimized build: g++'s -O2 does not vectorize the loops that prepare parameters and transpose
         # tiles. What a target sets for one of these sources comes later, and wins.
-        set_source_files_properties(${source} PROPERTIES
+        set_source_files_properties("${source}" PROPERTIES
             COMPILE_OPTIONS "${dynquant_flags_of_${set}};$<$<NOT:$<CONFIG:Debug>>:-O3>")
-        target_sources(${target} PRIVATE ${source})
+        target_sources(${target} PRIVATE "${source}")
+        string(APPEND externs "extern const ${of_TYPE} ${set}_${name};\n")
+        string(PREPEND entries "    {dynquant::targets::${set}, &${set}_${name}},\n")
     endforeach()
+    if(NOT scalar IN_LIST of_SETS)
+        string(APPEND entries "    {dynquant::targets::scalar, nullptr},\n")
+    endif()
+    set(source "${generated}/${name}_table.cpp")
+    file(CONFIGURE OUTPUT "${source}" @ONLY CONTENT
+"// Made by dynquant_add_loops() of cmake/DynquantIsa.cmake.
+#include \"@of_DECLARED@\"
+
+namespace @of_NAMESPACE@ {
+
+@externs@
+constinit const dynquant::targets::candidate<const @of_TYPE@ *> @name@_table[] = {
+@entries@};
+
+} // namespace @of_NAMESPACE@
+")
+    target_sources(${target} PRIVATE "${source}")
 endfunction()

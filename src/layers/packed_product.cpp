@@ -14,29 +14,22 @@
 namespace dynquant::layers {
 namespace {
 
-#if defined(__x86_64__)
 /// The fewest panels of equal width, so that few columns are padding.
-const panel_kind &vnni_kind(std::int64_t columns) {
-    const auto vectors = std::max<std::int64_t>(ceil_div(columns, vnni_lanes), 1);
-    const auto panels = ceil_div(vectors, vnni_vectors);
-    return avx512_vnni_panels[ceil_div(vectors, panels) - 1];
+const panel_kind &kind_for_columns(const panel_kinds &kinds, std::int64_t columns) {
+    const auto widths = std::max<std::int64_t>(ceil_div(columns, kinds.of[0].columns), 1);
+    const auto panels = ceil_div(widths, kinds.count);
+    return kinds.of[ceil_div(widths, panels) - 1];
 }
 
 /// Shorter lines would be mostly padding.
 constexpr std::int64_t min_amx_line = 32;
-#endif
 
-const panel_kind &best_kind([[maybe_unused]] const packed_product::problem &p) {
-#if defined(__x86_64__)
+const panel_kind &best_kind(const packed_product::problem &p) {
     using namespace targets;
-    if (has(p.available, amx_int8 | avx512_vnni) && p.channels * p.taps / p.lines >= min_amx_line && request_amx())
-        return amx_int8_panels;
-    return *pick<const panel_kind *>(p.available,
-            {{avx512_vnni, &vnni_kind(p.columns)}, {avx2_vnni, &avx2_vnni_panels}, {avx2, &avx2_panels},
-                    {scalar, &scalar_panels}});
-#else
-    return scalar_panels;
-#endif
+    const bool takes_tiles =
+            has(p.available, amx_int8 | avx512_vnni) && p.channels * p.taps / p.lines >= min_amx_line && request_amx();
+    return kind_for_columns(
+            *pick(takes_tiles ? p.available : p.available & ~feature::amx_int8, panels_table), p.columns);
 }
 
 panel_product product_of(const packed_product::problem &p, const panel_kind &kind) {
@@ -141,7 +134,6 @@ packed_product::packed_product(const problem &p, const constant_weights &w)
 
 const panel_kind &packed_product::kind_for(const problem &p, const constant_weights &w) {
     const auto &best = best_kind(p);
-#if defined(__x86_64__)
     if (!best.has_excess) return best;
     // A weight of excess takes as long as a step of the others, of four weights of each column; words take 1.2 times as
     // long, 1.8 times for one row. Some panels stand for all.
@@ -156,9 +148,7 @@ const panel_kind &packed_product::kind_for(const problem &p, const constant_weig
         steps += probe.bytes() / (4 * best.columns);
         of_excess += probe.product_.excess.begin[1];
     }
-    if (4 * of_excess > steps) return avx2_word_panels;
-#endif
-    return best;
+    return 4 * of_excess > steps ? *targets::pick(p.available, word_panels_table) : best;
 }
 
 packed_product::packed_product(problem p, const panel_kind &kind, const constant_weights &w)

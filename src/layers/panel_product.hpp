@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "parallel/parallel.hpp"
+#include "targets/features.hpp"
 
 namespace dynquant::layers {
 
@@ -51,17 +52,15 @@ struct panel_kind {
     bool has_excess = false;      // see saturation_excess.hpp
 };
 
-extern const panel_kind scalar_panels;
-#if defined(__x86_64__)
-/// AVX2-VNNI and AVX-512 VNNI add four products without saturation.
-extern const panel_kind avx2_panels, avx2_vnni_panels;
-/// By words, for weights with much excess.
-extern const panel_kind avx2_word_panels;
-/// One for each width of a panel, of 1 to 4 vectors of vnni_lanes columns.
-inline constexpr std::int64_t vnni_lanes = 16, vnni_vectors = 4;
-extern const panel_kind avx512_vnni_panels[vnni_vectors];
-/// Tiles of 64 elements of x by 16 columns. Few rows are computed by AVX-512 VNNI.
-extern const panel_kind amx_int8_panels;
-#endif
+/// Panels of 1, 2, ... times as many columns as the first.
+struct panel_kinds {
+    int count;
+    panel_kind of[4];
+};
+
+/// amx_int8 computes few rows by avx512_vnni.
+extern const targets::candidate<const panel_kinds *> panels_table[];
+/// By words, for weights with much excess. Null where bytes have none.
+extern const targets::candidate<const panel_kind *> word_panels_table[];
 
 } // namespace dynquant::layers

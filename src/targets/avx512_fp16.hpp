@@ -10,7 +10,7 @@
 namespace dynquant::simd {
 namespace {
 
-struct avx512_float16 {
+struct avx512_fp16 {
     using reals = __m512h;
     using integers = __m512i; // of 16 bits
     static constexpr std::int64_t lanes = 32;
@@ -34,7 +34,7 @@ struct avx512_float16 {
     }
 
     template <bool InPairs, typename Integer>
-    static several<avx512_float16, 2> pack(const Integer *, integers a, integers b, integers c, integers d) {
+    static several<avx512_fp16, 2> pack(const Integer *, integers a, integers b, integers c, integers d) {
         return {to_bytes<Integer>(a, b), to_bytes<Integer>(c, d)};
     }
     static void store(void *p, integers a) { avx512::store(p, a); }

@@ -7,7 +7,13 @@
 namespace dynquant::simd {
 namespace {
 
+/// avx512_vnni in vectors of eight lanes.
+struct avx512_vnni_256 : avx2 {
+    static integers dot(integers sums, integers a, integers b) { return _mm256_dpbusd_epi32(sums, a, b); }
+};
+
 struct avx512_vnni : avx512 {
+    using of_32_bytes = avx512_vnni_256;
     static constexpr bool dot_saturates = false;
     /// Adds four products of u8 and s8 to each lane, wrapping.
     static integers dot(integers sums, integers a, integers b) { return _mm512_dpbusd_epi32(sums, a, b); }
@@ -35,11 +41,6 @@ struct avx512_vnni : avx512 {
         store(p + 32, _mm512_shuffle_i32x4(b, d, 0x88));
         store(p + 48, _mm512_shuffle_i32x4(b, d, 0xdd));
     }
-};
-
-/// The same in vectors of eight lanes.
-struct avx512_vnni_256 : avx2 {
-    static integers dot(integers sums, integers a, integers b) { return _mm256_dpbusd_epi32(sums, a, b); }
 };
 
 } // namespace

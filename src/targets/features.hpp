@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 
 #include "dynquant/quantization.hpp"
 
@@ -21,25 +20,28 @@ constexpr bool has(features available, features needed) {
 namespace feature {
 inline constexpr features avx2 = 1U << 0, fma = 1U << 1, f16c = 1U << 2, bmi2 = 1U << 3, avx512f = 1U << 4,
                           avx512bw = 1U << 5, avx512dq = 1U << 6, avx512vl = 1U << 7, avx512vbmi = 1U << 8,
-                          avx512vnni = 1U << 9, avx512fp16 = 1U << 10, amx_int8 = 1U << 11, avx_vnni = 1U << 12;
+                          avx512vnni = 1U << 9, avx512fp16 = 1U << 10, amx_int8 = 1U << 11, avx_vnni = 1U << 12,
+                          neon = 1U << 13;
 }
 
-// Instruction sets: what the code in a file of this name needs. cmake/DynquantIsa.cmake has the flags of each.
-inline constexpr features scalar = 0, avx2 = feature::avx2 | feature::fma | feature::f16c | feature::bmi2,
-                          avx2_vnni = avx2 | feature::avx_vnni,
-                          avx512 = avx2 | feature::avx512f | feature::avx512bw | feature::avx512dq | feature::avx512vl,
-                          avx512_vbmi = avx512 | feature::avx512vbmi, avx512_vnni = avx512 | feature::avx512vnni,
-                          avx512_fp16 = avx512 | feature::avx512fp16, amx_int8 = avx512 | feature::amx_int8;
+// Instruction sets: what code that is compiled for one needs.
+inline constexpr features none = 0;
+#define DYNQUANT_TARGET(name, extended, added, architecture, flags) inline constexpr features name = extended | added;
+#include "targets/targets.inc"
+#undef DYNQUANT_TARGET
+inline constexpr features neon = feature::neon;
 
 struct instruction_set {
     const char *name;
     features needs;
 };
 
-/// All of them, for tests and tools.
-inline constexpr instruction_set instruction_sets[] = {{"scalar", scalar}, {"avx2", avx2}, {"avx2_vnni", avx2_vnni},
-        {"avx512", avx512}, {"avx512_vbmi", avx512_vbmi}, {"avx512_vnni", avx512_vnni}, {"avx512_fp16", avx512_fp16},
-        {"amx_int8", amx_int8}};
+/// All of the list, for tests and tools.
+#define DYNQUANT_TARGET(name, extended, added, architecture, flags) {#name, name},
+inline constexpr instruction_set instruction_sets[] = {
+#include "targets/targets.inc"
+};
+#undef DYNQUANT_TARGET
 
 /// Those of this processor whose registers the operating system saves.
 features of_processor();
@@ -47,7 +49,8 @@ features of_processor();
 /// Those that isa states, which the public API names.
 features of(isa value);
 
-/// Those that a cap admits. isa::avx2 admits what extends it without AVX-512; isa::avx512 admits all.
+/// Those that a cap admits. isa::avx2 admits what extends it without AVX-512; isa::avx512 admits all of x86-64. What is
+/// of another architecture is never there.
 features up_to(isa cap);
 
 /// The strongest isa whose features are there.
@@ -60,13 +63,13 @@ struct candidate {
     Code code;
 };
 
-/// The one way to choose code for the processor: the first whose features are there. The last needs none.
+/// The one way to choose code for the processor: the first whose features are there. The last needs none. A room's
+/// table is made by dynquant_add_loops() of cmake/DynquantIsa.cmake.
 template <typename Code>
-Code pick(features available, std::initializer_list<candidate<Code>> candidates) {
-    const auto *c = candidates.begin();
-    while (!has(available, c->needs))
-        ++c;
-    return c->code;
+Code pick(features available, const candidate<Code> *table) {
+    while (!has(available, table->needs))
+        ++table;
+    return table->code;
 }
 
 /// Whether Linux lets this process use AMX, which it must ask for before the first use. Precondition: the processor has

@@ -22,6 +22,15 @@ struct lanes_of {
     }
     [[gnu::always_inline]] static void store(void *p, const vector &v) { std::memcpy(p, &v, sizeof v); }
     [[gnu::always_inline]] static vector max(vector a, vector b) { return a > b ? a : b; }
+    /// v in a register: else compilers load it, or make a constant, for each use.
+    [[gnu::always_inline]] static vector in_register(vector v) {
+#if defined(__x86_64__)
+        asm("" : "+x"(v));
+#elif defined(__aarch64__)
+        asm("" : "+w"(v));
+#endif
+        return v;
+    }
     /// The same bits.
     template <typename Other>
     [[gnu::always_inline]] static vector as(Other v) {

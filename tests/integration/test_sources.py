@@ -86,14 +86,6 @@ def lines_with(pattern, root, folders, but=()):
     return found
 
 
-def names_of_instruction_sets(root):
-    """As src/targets and as CMake has them."""
-    features = (root / "src/targets/features.hpp").read_text()
-    table = re.search(r"instruction_sets\[\] = \{(.*?)\};", features, re.DOTALL)[1]
-    return (re.findall(r'"(\w+)"', table),
-            re.findall(r"set\(dynquant_flags_of_(\w+)", (root / "cmake/DynquantIsa.cmake").read_text()))
-
-
 class Sources(unittest.TestCase):
     FOLDERS = ("src", "include", "models", "tools", "tests", "examples")
 
@@ -120,11 +112,6 @@ class Sources(unittest.TestCase):
             self.assertEqual([number for _, number in lines_with(ORDERS_INSTRUCTION_SETS, source.parent, ["src"])],
                              [1, 2, 4, 5])
             self.assertEqual(lines_with(ASKS_THE_PROCESSOR, source.parent, ["src"]), [("src/x.cpp", 7)])
-
-    def test_cmake_knows_the_instruction_sets_of_targets(self):
-        of_targets, of_cmake = names_of_instruction_sets(ROOT)
-        self.assertEqual(of_targets, of_cmake)
-        self.assertIn("scalar", of_targets)
 
     def test_layers_hold(self):
         self.assertEqual(forbidden_includes(ROOT / "src"), [])

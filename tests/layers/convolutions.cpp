@@ -155,17 +155,9 @@ TEST(convolutions, im2col_has_the_sums_of_the_definition) {
 
 /// By each instruction set, those of few machines by emulation.
 std::vector<test::tested<const planar_kind *>> planar_kinds() {
-    auto kinds = test::runnable<const planar_kind *>({
-        {targets::scalar, &scalar_planar},
-#if defined(__x86_64__)
-                {targets::avx2, &avx2_planar}, {targets::avx2_vnni, &avx2_vnni_planar},
-                {targets::avx512_vnni, &avx512_vnni_planar},
-#endif
-    });
-#if defined(__x86_64__)
+    auto kinds = test::runnable(planar_table);
     if (targets::has(targets::of_processor(), targets::avx2))
         kinds.push_back({"emulated_avx2_vnni", &emulated_avx2_vnni_planar});
-#endif
     return kinds;
 }
 
@@ -362,13 +354,9 @@ TEST(convolutions, without_images_or_channels) {
 
 /// By each instruction set, one of few machines by emulation.
 std::vector<test::tested<depthwise_function>> quads_functions() {
-    std::vector<test::tested<depthwise_function>> functions;
-#if defined(__x86_64__)
-    functions = test::runnable<depthwise_function>(
-            {{targets::avx2_vnni, avx2_vnni_depthwise}, {targets::avx512_vnni, avx512_vnni_depthwise}});
+    auto functions = test::runnable_functions(quads_table);
     if (targets::has(targets::of_processor(), targets::avx2))
-        functions.push_back({"emulated_avx2_vnni", emulated_avx2_vnni_depthwise});
-#endif
+        functions.push_back({"emulated_avx2_vnni", emulated_avx2_vnni_quads});
     return functions;
 }
 
@@ -410,12 +398,7 @@ TEST(convolutions, depthwise_is_left_where_a_group_has_several_channels_or_filte
 }
 
 TEST(convolutions, depthwise_by_every_instruction_set) {
-    const auto functions = test::runnable<depthwise_function>({
-        {targets::scalar, scalar_depthwise},
-#if defined(__x86_64__)
-                {targets::avx2, avx2_depthwise}, {targets::avx512, avx512_depthwise},
-#endif
-    });
+    const auto functions = test::runnable_functions(pairs_table);
     test::random_source random(4);
     const auto weight = [&] { return static_cast<std::int32_t>(random.within(-255, 255)); };
     for (const bool is_signed : {false, true})

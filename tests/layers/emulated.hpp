@@ -8,9 +8,9 @@
 
 namespace dynquant::layers {
 
-extern const panel_kind emulated_avx2_vnni_panels, emulated_amx_int8_panels;
+extern const panel_kinds emulated_avx2_vnni_panels, emulated_amx_int8_panels;
 extern const planar_kind emulated_avx2_vnni_planar;
-extern const depthwise_function emulated_avx2_vnni_depthwise;
+extern const depthwise_function emulated_avx2_vnni_quads;
 
 } // namespace dynquant::layers
 

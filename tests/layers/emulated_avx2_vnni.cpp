@@ -16,9 +16,17 @@ namespace {
 
 #undef _mm256_dpbusd_avx_epi32
 #define _mm256_dpbusd_avx_epi32 dot_of_bytes // NOLINT(bugprone-reserved-identifier)
-#define avx2_vnni_panels emulated_avx2_vnni_panels
-#define avx2_vnni_planar emulated_avx2_vnni_planar
-#define avx2_vnni_depthwise emulated_avx2_vnni_depthwise
-#include "layers/depthwise/isa/avx2_vnni.cpp" // NOLINT(bugprone-suspicious-include)
-#include "layers/isa/avx2_vnni.cpp"           // NOLINT(bugprone-suspicious-include)
-#include "layers/planar/isa/avx2_vnni.cpp"    // NOLINT(bugprone-suspicious-include)
+
+#include "targets/avx2_vnni.hpp"
+
+#include "layers/depthwise/isa/quads.hpp"
+#include "layers/isa/multiply_panels.hpp"
+#include "layers/planar/isa/multiply_cells.hpp"
+
+namespace dynquant::layers {
+
+constinit const panel_kinds emulated_avx2_vnni_panels = panels_of<simd::avx2_vnni>;
+constinit const planar_kind emulated_avx2_vnni_planar = planar_of<simd::avx2_vnni>;
+constinit const depthwise_function emulated_avx2_vnni_quads = quads_of<simd::avx2_vnni>;
+
+} // namespace dynquant::layers

@@ -27,12 +27,7 @@ float expected_of(std::int32_t sum, const std::vector<step> &steps, std::int64_t
 }
 
 std::vector<test::tested<float_steps_function>> functions() {
-    return test::runnable<float_steps_function>({
-        {targets::scalar, scalar_float_steps},
-#if defined(__x86_64__)
-                {targets::avx2, avx2_float_steps}, {targets::avx512, avx512_float_steps},
-#endif
-    });
+    return test::runnable_functions(float_steps_table);
 }
 
 class draws {

@@ -26,12 +26,11 @@ namespace oracle = test::oracle;
 using tested_features = test::tested<targets::features>;
 
 std::vector<tested_features> runnable_features() {
-    return test::runnable<targets::features>({
-        {targets::scalar, targets::scalar},
-#if defined(__x86_64__)
-                {targets::avx2, targets::avx2}, {targets::avx512, targets::avx512},
-#endif
-    });
+    std::vector<tested_features> result;
+    for (const auto &[name, needs] : targets::instruction_sets)
+        for (const auto &kind : test::runnable(narrow_table))
+            if (name == kind.name) result.push_back({name, needs});
+    return result;
 }
 
 const std::vector<data_type> integer_types {data_type::s8, data_type::u8, data_type::s4, data_type::u4},

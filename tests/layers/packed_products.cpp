@@ -27,22 +27,18 @@ using tested_kind = test::tested<const panel_kind *>;
 
 /// All that this processor can run.
 std::vector<tested_kind> runnable_kinds() {
-    auto kinds = test::runnable<const panel_kind *>({
-        {targets::scalar, &scalar_panels},
-#if defined(__x86_64__)
-                {targets::avx2, &avx2_panels}, {targets::avx2_vnni, &avx2_vnni_panels},
-                {targets::avx512_vnni, &avx512_vnni_panels[0]}, {targets::avx512_vnni, &avx512_vnni_panels[1]},
-                {targets::avx512_vnni, &avx512_vnni_panels[2]}, {targets::avx512_vnni, &avx512_vnni_panels[3]},
-#endif
-    });
-#if defined(__x86_64__)
     using namespace targets;
-    if (has(of_processor(), avx2))
-        kinds.insert(
-                kinds.end(), {{"avx2_words", &avx2_word_panels}, {"emulated_avx2_vnni", &emulated_avx2_vnni_panels}});
-    if (has(of_processor(), amx_int8 | avx512_vnni) && request_amx()) kinds.push_back({"amx_int8", &amx_int8_panels});
-    if (has(of_processor(), avx512_vnni)) kinds.push_back({"emulated_amx_int8", &emulated_amx_int8_panels});
-#endif
+    std::vector<tested_kind> kinds;
+    const auto add = [&](const std::string &name, const panel_kinds &of) {
+        for (int i = 0; i < of.count; ++i)
+            kinds.push_back({name, &of.of[i]});
+    };
+    for (const auto &[name, of] : test::runnable(panels_table))
+        if (name != "amx_int8" || (has(of_processor(), avx512_vnni) && request_amx())) add(name, *of);
+    for (const auto &[name, of] : test::runnable(word_panels_table))
+        kinds.push_back({name + "_words", of});
+    if (has(of_processor(), avx2)) add("emulated_avx2_vnni", emulated_avx2_vnni_panels);
+    if (has(of_processor(), avx512_vnni)) add("emulated_amx_int8", emulated_amx_int8_panels);
     for (auto &k : kinds) // the widths of AVX-512 VNNI
         k.name += "_" + std::to_string(k.code->columns);
     return kinds;
@@ -215,7 +211,7 @@ TEST(emulated_amx_int8, keeps_the_configuration_that_it_finds) {
         GTEST_SKIP() << "the processor has no AVX-512 VNNI";
     const test::emulated_tile_configuration given = {1, 0, {}, {64, 32}, {16, 7}};
     test::load_emulated_configuration(given);
-    expect_exact_for_any_x(emulated_amx_int8_panels, 40, 64, 32, [](std::int64_t, std::int64_t) { return 1; });
+    expect_exact_for_any_x(emulated_amx_int8_panels.of[0], 40, 64, 32, [](std::int64_t, std::int64_t) { return 1; });
     const auto left = test::emulated_state();
     EXPECT_EQ(std::memcmp(&left.configuration, &given, sizeof given), 0);
     EXPECT_EQ(left.faults, 0);

@@ -4,9 +4,9 @@ import collections
 
 # Compiled: the reference, and what it loads and stores with; the native kernel of an instruction set.
 REFERENCE, STORE = "kernels/reference/reference.cpp", "elements/load_store.cpp"
-SCALAR, AVX2 = "kernels/native/isa/scalar.cpp", "kernels/native/isa/avx2.cpp"
+SCALAR, AVX2 = "kernels/native/isa/scalar_set.cpp", "kernels/native/isa/avx2_set.cpp"
 MATMUL, DEPTHWISE, PLANAR = (f"layers/{folder}isa/scalar.cpp" for folder in ("", "depthwise/", "planar/"))
-STEPS, NARROW = (f"layers/{folder}/isa/scalar.cpp" for folder in ("steps", "narrow"))
+STEPS, NARROW = "layers/steps/isa/scalar_float_steps.cpp", "layers/narrow/isa/scalar_narrow.cpp"
 # Changed.
 NUMERICS, COMPUTED = "src/quantization/numerics.hpp", "src/quantization/computed.hpp"
 SMALL_FLOAT, SMALL_FLOATS = "src/elements/small_float.hpp", "src/kernels/native/small_floats.hpp"

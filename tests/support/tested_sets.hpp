@@ -1,7 +1,6 @@
 // The instruction sets with which a test runs: those that this processor has.
 #pragma once
 
-#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -17,14 +16,24 @@ struct tested {
     Code code;
 };
 
-/// The candidates that this processor can run.
+/// What of a table this processor can run.
 template <typename Code>
-std::vector<tested<Code>> runnable(std::initializer_list<targets::candidate<Code>> candidates) {
+std::vector<tested<Code>> runnable(const targets::candidate<Code> *table) {
     std::vector<tested<Code>> result;
-    for (const auto &c : candidates)
+    for (const auto *c = table;; ++c) {
         for (const auto &set : targets::instruction_sets)
-            if (set.needs == c.needs && targets::has(targets::of_processor(), c.needs))
-                result.push_back({set.name, c.code});
+            if (c->code && set.needs == c->needs && targets::has(targets::of_processor(), c->needs))
+                result.push_back({set.name, c->code});
+        if (c->needs == targets::scalar) return result;
+    }
+}
+
+/// runnable() of a table of functions.
+template <typename Function>
+std::vector<tested<Function>> runnable_functions(const targets::candidate<const Function *> *table) {
+    std::vector<tested<Function>> result;
+    for (const auto &each : runnable(table))
+        result.push_back({each.name, *each.code});
     return result;
 }
 
@@ -32,13 +41,7 @@ using tested_set = tested<const kernels::native::instruction_set *>;
 
 /// The tables of microkernels.
 inline std::vector<tested_set> available_sets() {
-    using namespace kernels::native;
-    return runnable<const instruction_set *>({
-        {targets::scalar, &scalar_set},
-#if defined(__x86_64__)
-                {targets::avx2, &avx2_set}, {targets::avx512, &avx512_set},
-#endif
-    });
+    return runnable(kernels::native::set_table);
 }
 
 } // namespace dynquant::test

@@ -13,28 +13,19 @@
 namespace dynquant::kernels::native {
 namespace {
 
-#if defined(__x86_64__)
-/// AVX-512 with the formulas of AVX512-FP16.
-const instruction_set &avx512_with_fp16() {
-    static const std::vector<family> families = [] {
-        std::vector<family> all(avx512_set.families, avx512_set.families + avx512_set.family_count);
-        const auto exact_to = [&](data_type dst) -> exact_formulas & {
-            const auto &f =
-                    family_for(avx512_set, {direction::quantize, dst, false, numerics::onnx, precision::f16, true});
-            return all[static_cast<std::size_t>(&f - avx512_set.families)].exact;
-        };
-        exact_to(data_type::u8) = avx512_fp16_to_u8;
-        exact_to(data_type::s8) = avx512_fp16_to_s8;
-        return all;
-    }();
-    static const instruction_set best = [] {
-        auto set = avx512_set;
-        set.families = families.data();
-        return set;
-    }();
-    return best;
+/// A table with formulas for exact scales of f16.
+instruction_set with(const instruction_set &set, const float16_formulas &exact) {
+    static std::vector<family> families(set.families, set.families + set.family_count);
+    const auto exact_to = [&](data_type dst) -> exact_formulas & {
+        const formula_query to_dst = {direction::quantize, dst, false, numerics::onnx, precision::f16, true};
+        return families[static_cast<std::size_t>(&family_for(set, to_dst) - set.families)].exact;
+    };
+    exact_to(data_type::u8) = exact.to_u8;
+    exact_to(data_type::s8) = exact.to_s8;
+    auto result = set;
+    result.families = families.data();
+    return result;
 }
-#endif
 
 /// Whether each byte of dst is written by one grain only. Elements of less than 8 bits may share a byte only within a
 /// grain's row. If this holds for all walks, it holds across walks.
@@ -118,13 +109,11 @@ class planned final : public implementation {
 } // namespace
 
 const instruction_set &instruction_set_for(targets::features available) {
-    using namespace targets;
-    return *pick<const instruction_set *>(available, {
-#if defined(__x86_64__)
-        {avx512_fp16, &avx512_with_fp16()}, {avx512, &avx512_set}, {avx2, &avx2_set},
-#endif
-                {scalar, &scalar_set},
-    });
+    const auto &set = *targets::pick(available, set_table);
+    const auto &exact = *targets::pick(available, float16_table);
+    if (!exact.to_u8.is_exact) return set;
+    static const auto with_float16 = with(set, exact); // no processor has two
+    return with_float16;
 }
 
 std::unique_ptr<implementation> implement(const quantization &q, const std::vector<canonical_form> &forms,

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "elements/table.hpp"
+#include "targets/features.hpp"
 #include "targets/simd.hpp"
 
 namespace dynquant::numerics_contract {
@@ -330,9 +331,12 @@ struct instruction_set {
     void (*zero_upper)();
 };
 
-extern const instruction_set scalar_set, avx2_set, avx512_set;
+/// Of f16 by an f16 scale, to 8 bits, in f16 arithmetic. Empty without AVX512-FP16.
+struct float16_formulas {
+    exact_formulas to_u8, to_s8;
+};
 
-/// AVX512-FP16: f16 by an f16 scale, to 8 bits. Empty if the compiler does not support it.
-extern const exact_formulas avx512_fp16_to_u8, avx512_fp16_to_s8;
+extern const targets::candidate<const instruction_set *> set_table[];
+extern const targets::candidate<const float16_formulas *> float16_table[];
 
 } // namespace dynquant::kernels::native

@@ -111,5 +111,8 @@ constexpr instruction_set table_of() {
     return set;
 }
 
+template <typename V>
+constexpr instruction_set set_of = table_of<V>();
+
 } // namespace
 } // namespace dynquant::kernels::native

@@ -16,24 +16,9 @@ namespace {
 using zero_points = std::span<const std::int32_t>;
 
 /// Null: by pairs. Few channels leave most of a vector of quads empty.
-depthwise_function quads_function([[maybe_unused]] const integer_convolution &p) {
-#if defined(__x86_64__)
-    using namespace targets;
-    if (!p.x_is_signed && p.channels >= least_of_quads)
-        return pick<depthwise_function>(p.available,
-                {{avx512_vnni, avx512_vnni_depthwise}, {avx2_vnni, avx2_vnni_depthwise}, {scalar, nullptr}});
-#endif
-    return nullptr;
-}
-
-depthwise_function pairs_function(targets::features available) {
-    using namespace targets;
-    return pick<depthwise_function>(available, {
-#if defined(__x86_64__)
-        {avx512, avx512_depthwise}, {avx2, avx2_depthwise},
-#endif
-                {scalar, scalar_depthwise},
-    });
+depthwise_function quads_function(const integer_convolution &p) {
+    const auto *const found = targets::pick(p.available, quads_table);
+    return found && !p.x_is_signed && p.channels >= least_of_quads ? *found : nullptr;
 }
 
 std::int64_t lanes_of(const integer_convolution &p) {
@@ -52,7 +37,7 @@ std::int32_t weight_at(
 
 struct depthwise_weights {
     depthwise_weights(const integer_convolution &p, depthwise_function quads, const constant_weights &w)
-        : compute(quads ? quads : pairs_function(p.available)) {
+        : compute(quads ? quads : *targets::pick(p.available, pairs_table)) {
         for (std::int64_t c = 0; c < p.channels; ++c) {
             sums.push_back(0);
             for (std::int64_t t = 0; t < tap_count(p); ++t)

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "layers/integer_convolution.hpp"
+#include "targets/features.hpp"
 
 namespace dynquant::layers {
 
@@ -55,8 +56,7 @@ depthwise_layout<std::int16_t> depthwise_pairs(const integer_convolution &p, con
 depthwise_layout<std::int8_t> depthwise_quads(const integer_convolution &p, const constant_weights &w);
 
 using depthwise_function = void (*)(const depthwise_span &s);
-extern const depthwise_function scalar_depthwise, avx2_depthwise, avx512_depthwise; // by pairs
-extern const depthwise_function avx2_vnni_depthwise, avx512_vnni_depthwise;         // by quads
+extern const targets::candidate<const depthwise_function *> pairs_table[], quads_table[];
 
 /// Null unless each channel is a group with one filter.
 packed_convolution pack_depthwise_convolution(const integer_convolution &p, const constant_weights &w);

@@ -7,6 +7,9 @@
 #include "targets/amx_int8.hpp"
 
 namespace dynquant::layers {
+
+extern const panel_kinds avx512_vnni_panels;
+
 namespace {
 
 constexpr std::int64_t tile_rows = simd::tile_rows, depth = simd::tile_bytes, columns = 32;
@@ -110,7 +113,7 @@ constexpr std::int64_t chunk_bytes = 512 * 1024;
 
 void multiply_panels(const panel_product &p, const rows_of_lines &x, parallel::range panels, std::int32_t *y,
         std::int64_t y_stride) {
-    if (x.rows < min_rows) return avx512_vnni_panels[columns / vnni_lanes - 1].multiply(p, x, panels, y, y_stride);
+    if (x.rows < min_rows) return avx512_vnni_panels.of[columns / 16 - 1].multiply(p, x, panels, y, y_stride);
     const auto chunk = 1 + chunk_bytes / (p.panel_bytes + 1);
     simd::tile_configuration tiles;
     for (auto begin = panels.begin; begin < panels.end; begin += chunk) {
@@ -125,6 +128,7 @@ void multiply_panels(const panel_product &p, const rows_of_lines &x, parallel::r
 
 } // namespace
 
-constinit const panel_kind amx_int8_panels {multiply_panels, columns, depth, 4, false};
+extern const panel_kinds amx_int8_panels;
+constinit const panel_kinds amx_int8_panels {1, {{multiply_panels, columns, depth, 4, false}}};
 
 } // namespace dynquant::layers

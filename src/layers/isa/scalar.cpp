@@ -39,6 +39,7 @@ void multiply_panels(const panel_product &p, const rows_of_lines &x, parallel::r
 
 } // namespace
 
-constinit const panel_kind scalar_panels {multiply_panels, columns, 1, 1};
+extern const panel_kinds scalar_panels;
+constinit const panel_kinds scalar_panels {1, {{multiply_panels, columns, 1, 1}}};
 
 } // namespace dynquant::layers

@@ -18,13 +18,7 @@ constexpr std::int64_t bytes_per_element = 4;
 } // namespace
 
 look_up_function function_for(targets::features available) {
-    using namespace targets;
-    return pick<look_up_function>(available, {
-#if defined(__x86_64__)
-        {avx512_vbmi, avx512_vbmi_look_up}, {avx512, avx512_look_up}, {avx2, avx2_look_up},
-#endif
-                {scalar, scalar_look_up},
-    });
+    return *targets::pick(available, look_up_table);
 }
 
 void look_up(look_up_function function, const table &values, const std::uint8_t *src, std::uint8_t *dst,

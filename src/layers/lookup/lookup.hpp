@@ -16,10 +16,7 @@ using table = std::array<std::uint8_t, 256>;
 /// dst[i] = values[src[i]]. dst equals src, or does not overlap it. Thread-safe.
 using look_up_function = void (*)(const table &values, const std::uint8_t *src, std::uint8_t *dst, std::int64_t count);
 
-extern const look_up_function scalar_look_up;
-#if defined(__x86_64__)
-extern const look_up_function avx2_look_up, avx512_look_up, avx512_vbmi_look_up;
-#endif
+extern const targets::candidate<const look_up_function *> look_up_table[];
 
 look_up_function function_for(targets::features available);
 

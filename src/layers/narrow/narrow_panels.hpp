@@ -6,6 +6,7 @@
 
 #include "elements/ceil_div.hpp"
 #include "parallel/parallel.hpp"
+#include "targets/features.hpp"
 
 namespace dynquant::layers {
 
@@ -73,9 +74,6 @@ struct narrow_kind {
     std::int64_t columns; // of a panel
 };
 
-extern const narrow_kind scalar_narrow;
-#if defined(__x86_64__)
-extern const narrow_kind avx2_narrow, avx512_narrow;
-#endif
+extern const targets::candidate<const narrow_kind *> narrow_table[];
 
 } // namespace dynquant::layers

@@ -10,15 +10,6 @@
 namespace dynquant::layers {
 namespace {
 
-const narrow_kind &best_kind([[maybe_unused]] targets::features available) {
-#if defined(__x86_64__)
-    return *targets::pick<const narrow_kind *>(available,
-            {{targets::avx512, &avx512_narrow}, {targets::avx2, &avx2_narrow}, {targets::scalar, &scalar_narrow}});
-#else
-    return scalar_narrow;
-#endif
-}
-
 bool is_float8(data_type type) {
     return type == data_type::f8_e4m3 || type == data_type::f8_e5m2;
 }
@@ -119,7 +110,7 @@ std::vector<To> in_one_panel(const std::vector<From> &from, std::int64_t panel_c
 } // namespace
 
 narrow_product::narrow_product(const narrow_weights &w, targets::features available)
-    : kind_(best_kind(available))
+    : kind_(*targets::pick(available, narrow_table))
     , panels_() {
     auto &p = panels_;
     const auto panel_columns = kind_.columns, panels = ceil_div(w.columns, panel_columns);

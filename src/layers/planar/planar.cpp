@@ -19,16 +19,6 @@ namespace {
 using problem = integer_convolution;
 using simd::sixteen_bytes;
 
-const planar_kind &best_kind(targets::features available) {
-    using namespace targets;
-    return *pick<const planar_kind *>(available, {
-#if defined(__x86_64__)
-        {avx512_vnni, &avx512_vnni_planar}, {avx2_vnni, &avx2_vnni_planar}, {avx2, &avx2_planar},
-#endif
-                {scalar, &scalar_planar},
-    });
-}
-
 /// What a cell has: elements of several channels, or of several taps of a line.
 enum class cells_of { channels, taps };
 
@@ -477,7 +467,7 @@ packed_convolution pack_planar_convolution(const problem &p, const constant_weig
     const bool is_one_tap = *volume(p.window.kernel) == 1
             && std::ranges::all_of(p.window.strides, [](std::int64_t stride) { return stride == 1; });
     if (is_depthwise || std::min(channels, filters) > (is_one_tap ? few_of_one_tap : few)) return nullptr;
-    return pack_planar_convolution(p, best_kind(p.available), w);
+    return pack_planar_convolution(p, *targets::pick(p.available, planar_table), w);
 }
 
 bool planar_is_faster(const problem &of_shape) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "layers/integer_convolution.hpp"
+#include "targets/features.hpp"
 
 namespace dynquant::layers {
 
@@ -34,10 +35,7 @@ struct planar_kind {
     std::int64_t elements;
 };
 
-extern const planar_kind scalar_planar;
-#if defined(__x86_64__)
-extern const planar_kind avx2_planar, avx2_vnni_planar, avx512_vnni_planar;
-#endif
+extern const targets::candidate<const planar_kind *> planar_table[];
 
 /// Null where another way is as fast or more than two dimensions are spatial.
 packed_convolution pack_planar_convolution(const integer_convolution &p, const constant_weights &w);

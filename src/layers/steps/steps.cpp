@@ -5,13 +5,7 @@
 namespace dynquant::layers {
 
 float_steps_function float_steps_function_for(targets::features available) {
-    using namespace targets;
-    return pick<float_steps_function>(available, {
-#if defined(__x86_64__)
-        {avx512, avx512_float_steps}, {avx2, avx2_float_steps},
-#endif
-                {scalar, scalar_float_steps},
-    });
+    return *targets::pick(available, float_steps_table);
 }
 
 } // namespace dynquant::layers

@@ -56,7 +56,7 @@ struct float_steps_call {
 
 /// Computes positions [begin, end), or channels where there is a plane. One for each instruction set.
 using float_steps_function = void (*)(const float_steps_call &call, std::int64_t begin, std::int64_t end);
-extern const float_steps_function scalar_float_steps, avx2_float_steps, avx512_float_steps;
+extern const targets::candidate<const float_steps_function *> float_steps_table[];
 
 float_steps_function float_steps_function_for(targets::features available);
 

@@ -4,10 +4,13 @@
 #include <gtest/gtest.h>
 
 #include "elements/table.hpp"
+#include "kernels/native/implementation.hpp"
 #include "kernels/native/plan.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
+
+const auto &scalar_set = instruction_set_for(targets::scalar);
 
 /// All that may differ in what a family computes. Most of these are not valid.
 std::vector<quantization> candidates() {

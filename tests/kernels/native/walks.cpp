@@ -2,6 +2,7 @@
 // tiles where that pays. And it resolves what computes the walk's rows.
 #include <gtest/gtest.h>
 
+#include "kernels/native/implementation.hpp"
 #include "kernels/native/plan.hpp"
 
 namespace dynquant::kernels::native {
@@ -11,8 +12,8 @@ using order = walk::order;
 
 /// The walk for 16 lanes. A plan runs nothing, so any processor will do.
 instruction_set sixteen_lanes() {
-    static std::vector<family> families(scalar_set.families, scalar_set.families + scalar_set.family_count);
-    auto set = scalar_set;
+    auto set = instruction_set_for(targets::scalar);
+    static std::vector<family> families(set.families, set.families + set.family_count);
     set.lanes = 16;
     set.families = families.data();
     for (auto &family : families) {

@@ -12,16 +12,6 @@ namespace {
 
 using namespace dynquant;
 
-function function_for(targets::features available) {
-    using namespace targets;
-    return *pick<function>(available, {
-#if defined(__x86_64__)
-        {avx512, avx512_flat}, {avx2, avx2_flat},
-#endif
-                {scalar, scalar_flat},
-    });
-}
-
 /// The bytes of a tensor's elements, each once: a stride of 0 repeats elements.
 std::int64_t bytes_of(const tensor &t) {
     const auto elements = volume(t.dims).value_or(0);
@@ -32,7 +22,7 @@ std::int64_t bytes_of(const tensor &t) {
 } // namespace
 
 loop::loop(const tensor &src, const tensor &dst, targets::features available)
-    : function_(function_for(available))
+    : function_(*targets::pick(available, flat_table))
     , elements_(volume(dst.dims).value_or(0))
     , src_bytes_(bytes_of(src))
     , dst_bytes_(bytes_of(dst)) {}

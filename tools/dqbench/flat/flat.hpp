@@ -12,10 +12,7 @@ namespace dqbench::flat {
 /// Reads all of src and writes all of dst.
 using function = void (*)(const char *src, std::int64_t src_bytes, char *dst, std::int64_t dst_bytes, bool stream);
 
-extern const function scalar_flat;
-#if defined(__x86_64__)
-extern const function avx2_flat, avx512_flat;
-#endif
+extern const dynquant::targets::candidate<const function *> flat_table[];
 
 /// The loop over the bytes of two tensors, without the gaps that strides leave, split and streamed as the native
 /// kernel's work is. Computed scales need src twice, a block from a cache the second time: the loop reads it once.

@@ -85,5 +85,8 @@ void copy(const char *src, std::int64_t src_bytes, char *dst, std::int64_t dst_b
     V::zero_upper();
 }
 
+template <typename V>
+constexpr function flat_of = copy<V>;
+
 } // namespace
 } // namespace dqbench::flat

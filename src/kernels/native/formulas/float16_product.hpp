@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/native/formulas/common.hpp"
+#include "kernels/native/loops.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
@@ -38,6 +38,26 @@ struct float16_product {
         return H::saturated_sum(H::fma(x, high, x * low), zero_point);
     }
 };
+
+template <typename V, typename Dst>
+constexpr exact_formulas exact_float16() {
+    exact_formulas f = {};
+    f.kernels.set(form::rows, rows<V, float16_product<V>, float16_bits, Dst, false>, access::of_f16);
+    f.is_exact = [](const parameter_columns &columns) {
+        return has_exact_float16_product(columns.as<typename float16_product<V>::parameters>().scale[0]);
+    };
+    f.min_elements_to_test = 512;
+    return f;
+}
+
+/// Nothing for instruction sets without f16 arithmetic.
+template <typename V>
+constexpr float16_formulas float16_of = [] {
+    if constexpr (V::lanes > 1)
+        return float16_formulas {exact_float16<V, std::uint8_t>(), exact_float16<V, std::int8_t>()};
+    else
+        return float16_formulas {};
+}();
 
 } // namespace
 } // namespace dynquant::kernels::native

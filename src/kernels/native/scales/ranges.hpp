@@ -36,15 +36,9 @@ struct range_of {
     vector low, high;
 
     [[gnu::always_inline]] static vector load(const Bits *p) {
-        auto v = unsigned_lanes::load(p);
-#if defined(__x86_64__)
-        asm("" : "+x"(v)); // in a register: else compilers load it for each maximum
-#endif
-        return v;
+        return unsigned_lanes::in_register(unsigned_lanes::load(p));
     }
-    [[gnu::always_inline]] static vector greater(vector a, vector b) {
-        return unsigned_lanes::max(a, b);
-    }
+    [[gnu::always_inline]] static vector greater(vector a, vector b) { return unsigned_lanes::max(a, b); }
     [[gnu::always_inline]] static vector greater_signed(vector a, vector b) {
         return unsigned_lanes::as(signed_lanes::max(signed_lanes::as(a), signed_lanes::as(b)));
     }
@@ -53,15 +47,9 @@ struct range_of {
         return {x, absolute ? x & magnitude : x};
     }
     [[gnu::always_inline]] static vector magnitude() {
-        auto v = unsigned_lanes::splat(static_cast<Bits>(~sign));
-#if defined(__x86_64__)
-        asm("" : "+x"(v));
-#endif
-        return v;
+        return unsigned_lanes::in_register(unsigned_lanes::splat(static_cast<Bits>(~sign)));
     }
-    [[gnu::always_inline]] static range_of none() {
-        return {unsigned_lanes::splat(sign), vector {}};
-    }
+    [[gnu::always_inline]] static range_of none() { return {unsigned_lanes::splat(sign), vector {}}; }
     [[gnu::always_inline]] void add(vector x) {
         if constexpr (absolute)
             high = greater_signed(high, x & static_cast<Bits>(~sign));

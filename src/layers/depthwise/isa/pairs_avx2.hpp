@@ -91,5 +91,9 @@ inline void depthwise_by_pairs(const depthwise_span &s) {
     s.x_is_signed ? depthwise_all<true>(s) : depthwise_all<false>(s);
 }
 
+/// Of AVX-512, too, in the vectors of AVX2: with more registers.
+template <typename>
+constexpr depthwise_function pairs_of = depthwise_by_pairs;
+
 } // namespace
 } // namespace dynquant::layers

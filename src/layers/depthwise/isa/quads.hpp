@@ -50,8 +50,8 @@ void depthwise_channels(const depthwise_span s, std::int64_t lane, std::int64_t 
     }
 }
 
-/// Wide: 64 channels at once by vectors of 64 bytes, or by two of V, which are of 32 bytes.
-template <typename Wide, typename V>
+/// 64 channels at once by vectors of 64 bytes, or by two of 32 bytes.
+template <typename Wide, typename V = typename Wide::of_32_bytes>
 void depthwise_by_quads(const depthwise_span &s) {
     std::int64_t c = 0;
     for (; c + 64 <= s.channels; c += 64)
@@ -59,6 +59,9 @@ void depthwise_by_quads(const depthwise_span &s) {
     for (; c < s.channels; c += 32) // the last channels, some of them again
         depthwise_channels<V, 1>(s, c, std::min(c, s.channels - 32));
 }
+
+template <typename V>
+constexpr depthwise_function quads_of = depthwise_by_quads<V>;
 
 } // namespace
 } // namespace dynquant::layers

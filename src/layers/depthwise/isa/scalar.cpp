@@ -25,6 +25,7 @@ void depthwise(const depthwise_span &s) {
 
 } // namespace
 
-constinit const depthwise_function scalar_depthwise = depthwise;
+extern const depthwise_function scalar_pairs;
+constinit const depthwise_function scalar_pairs = depthwise;
 
 } // namespace dynquant::layers

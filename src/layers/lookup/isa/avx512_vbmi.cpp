@@ -23,6 +23,7 @@ class by_permutations {
 
 } // namespace
 
+extern const look_up_function avx512_vbmi_look_up;
 constinit const look_up_function avx512_vbmi_look_up = look_up_by<by_permutations>;
 
 } // namespace dynquant::lookup

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "layers/lookup/lookup.hpp"
+#include "layers/lookup/isa/look_up_by.hpp"
 
 namespace dynquant::lookup {
 namespace {
@@ -46,6 +46,14 @@ class by_shuffles {
 
     typename V::integers rows_[2 * half];
 };
+
+template <typename V>
+constexpr look_up_function look_up_of = [] {
+    if constexpr (V::lanes > 1)
+        return look_up_by<by_shuffles<V>>;
+    else
+        return look_up_each;
+}();
 
 } // namespace
 } // namespace dynquant::lookup

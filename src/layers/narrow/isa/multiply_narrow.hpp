@@ -503,10 +503,16 @@ void multiply_narrow(const narrow_panels &p, const float_rows &given, parallel::
     }
 }
 
+/// V with sums of one rounding, as the definition has them.
 template <typename V>
-constexpr narrow_kind narrow_kind_of() {
-    return {multiply_narrow<V>, panel_columns<V>};
-}
+struct fused : V {
+    static typename V::reals fma(typename V::reals a, typename V::reals b, typename V::reals c) {
+        return __builtin_fmaf(a, b, c);
+    }
+};
+
+template <typename V, typename Fused = std::conditional_t<V::has_fma, V, fused<V>>>
+constexpr narrow_kind narrow_of = {multiply_narrow<Fused>, panel_columns<Fused>};
 
 } // namespace
 } // namespace dynquant::layers

@@ -77,5 +77,10 @@ void multiply_cells(const planar_span &s) {
     if ((s.filters & 1) != 0) multiply_filters<V, 1, 1, 4>(s, filter);
 }
 
+/// AVX-512 has twice the registers of AVX2. A cell has four bytes for V::dot(), else two words.
+template <typename V>
+constexpr planar_kind planar_of = {
+        multiply_cells<V, V::lanes == 16 ? 8 : 4, V::lanes == 16 ? 3 : 2>, V::dot_saturates ? 2 : 4};
+
 } // namespace
 } // namespace dynquant::layers

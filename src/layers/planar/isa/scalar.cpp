@@ -33,6 +33,7 @@ void multiply_cells(const planar_span &s) {
 
 } // namespace
 
+extern const planar_kind scalar_planar;
 constinit const planar_kind scalar_planar {multiply_cells, 2};
 
 } // namespace dynquant::layers

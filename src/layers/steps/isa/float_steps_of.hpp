@@ -390,5 +390,8 @@ void float_steps(const float_steps_call &call, std::int64_t begin, std::int64_t 
     }
 }
 
+template <typename V>
+constexpr float_steps_function float_steps_of = float_steps<V>;
+
 } // namespace
 } // namespace dynquant::layers
