@@ -148,9 +148,9 @@ DYNQUANT_API std::optional<problem> check(const quantization &q);
 /// The kernels, in the order in which they are tried.
 enum class kernel_kind { native, onednn, reference };
 
-/// Instruction sets of the native kernel, weakest first. avx2: AVX2, FMA, F16C and BMI2. avx512: these, and AVX-512 F,
-/// BW, DQ and VL.
-enum class isa { scalar, avx2, avx512 };
+/// Instruction sets of the native kernel. avx2: AVX2, FMA, F16C and BMI2. avx512: these, and AVX-512 F, BW, DQ and VL.
+/// neon: of 64-bit ARM; there is no code for it yet. As a limit, one of another architecture means scalar.
+enum class isa { scalar, avx2, avx512, neon };
 
 /// "unknown" for a value that is no enumerator.
 DYNQUANT_API const char *to_string(data_type type);

@@ -35,7 +35,7 @@ std::optional<kernel_kind> kernel() {
 }
 
 std::optional<isa> max_isa() {
-    return read_choice("DYNQUANT_MAX_ISA", std::array {isa::scalar, isa::avx2, isa::avx512});
+    return read_choice("DYNQUANT_MAX_ISA", std::array {isa::scalar, isa::avx2, isa::avx512, isa::neon});
 }
 
 targets::features usable_features(std::optional<isa> cap) {

@@ -50,6 +50,7 @@ const char *find_name(isa value) {
         case isa::scalar: return "scalar";
         case isa::avx2: return "avx2";
         case isa::avx512: return "avx512";
+        case isa::neon: return "neon";
     }
     return nullptr;
 }

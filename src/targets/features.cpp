@@ -108,20 +108,24 @@ features of(isa value) {
         case isa::scalar: return scalar;
         case isa::avx2: return avx2;
         case isa::avx512: return avx512;
+        case isa::neon: return neon;
     }
     return scalar; // no enumerator
 }
 
 features up_to(isa cap) {
     features result = of(cap);
-    for (const auto &set : instruction_sets)
-        if (cap == isa::avx512 || (cap == isa::avx2 && !has(set.needs, feature::avx512f))) result |= set.needs;
+    for (const auto &set : instruction_sets) {
+        const bool is_avx512 = has(set.needs, feature::avx512f), is_arm = has(set.needs, feature::neon);
+        const bool admits_x86 = cap == isa::avx512 || (cap == isa::avx2 && !is_avx512);
+        if (is_arm ? cap == isa::neon : admits_x86) result |= set.needs;
+    }
     return result;
 }
 
 isa strongest(features available) {
     auto result = isa::scalar;
-    for (const auto value : {isa::avx2, isa::avx512})
+    for (const auto value : {isa::avx2, isa::avx512, isa::neon})
         if (has(available, of(value))) result = value;
     return result;
 }

@@ -3,6 +3,7 @@
 
 #include "support/environment.hpp"
 #include "support/variants.hpp"
+#include "targets/features.hpp"
 
 namespace dynquant::test {
 namespace {
@@ -102,6 +103,17 @@ TEST_F(selection, environment_caps_the_isa) {
     }
 }
 
+TEST_F(selection, a_cap_of_another_architecture_means_scalar) {
+    const bool is_arm = targets::has(targets::of_processor(), targets::neon);
+    const auto foreign = is_arm ? std::vector {isa::avx2, isa::avx512} : std::vector {isa::neon};
+    for (const auto cap : foreign) {
+        EXPECT_EQ(chosen_isa({.max_isa = cap}), "scalar");
+        const scoped_variable capped("DYNQUANT_MAX_ISA", to_string(cap));
+        EXPECT_EQ(best_isa(), isa::scalar);
+        EXPECT_EQ(chosen_isa(), "scalar");
+    }
+}
+
 TEST_F(selection, code_comes_before_environment_for_the_isa_too) {
     const scoped_variable capped("DYNQUANT_MAX_ISA", "scalar");
     EXPECT_EQ(chosen_isa({.max_isa = strongest()}), to_string(strongest()));
@@ -118,6 +130,7 @@ TEST_F(selection, names) {
     EXPECT_STREQ(to_string(isa::scalar), "scalar");
     EXPECT_STREQ(to_string(isa::avx2), "avx2");
     EXPECT_STREQ(to_string(isa::avx512), "avx512");
+    EXPECT_STREQ(to_string(isa::neon), "neon");
     EXPECT_STREQ(to_string(data_type::f32), "f32");
     EXPECT_STREQ(to_string(data_type::s32), "s32");
     EXPECT_STREQ(to_string(data_type::s8), "s8");

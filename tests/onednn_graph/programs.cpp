@@ -109,7 +109,7 @@ TEST(drop_in, says_once_what_is_wrong_with_the_environment) {
                          "DYNQUANT_KERNEL: expected native, onednn or reference, given 'nativ' (did you mean "
                          "'native'?); the drop-in leaves its ops to oneDNN"},
                  {"DYNQUANT_MAX_ISA=sse",
-                         "DYNQUANT_MAX_ISA: expected scalar, avx2 or avx512, given 'sse'; the drop-in leaves its ops "
+                         "DYNQUANT_MAX_ISA: expected scalar, avx2, avx512 or neon, given 'sse'; the drop-in leaves its ops "
                          "to oneDNN"},
                  {"DYNQUANT_VERBOSE=yes", "DYNQUANT_VERBOSE: expected 0, 1 or 2, given 'yes'; no line is printed"}})
         EXPECT_EQ(outcome_of(variable, LINKED).err, std::string("dynquant: ") + message + "\n");

@@ -347,7 +347,7 @@ TEST_F(direct_choice_refusals, unknown_names) {
                 names {"DYNQUANT_KERNEL", "native, onednn or reference", "'natve' (did you mean 'native'?)"}));
     }
     const scoped_variable forced("DYNQUANT_MAX_ISA", "avx-512");
-    const names message {"DYNQUANT_MAX_ISA", "scalar, avx2 or avx512", "'avx-512' (did you mean 'avx512'?)"};
+    const names message {"DYNQUANT_MAX_ISA", "scalar, avx2, avx512 or neon", "'avx-512' (did you mean 'avx512'?)"};
     EXPECT_TRUE(fails([] { prepare(right()); }, bad_argument, message));
     EXPECT_TRUE(fails([] { best_isa(); }, bad_argument, message));
 }
@@ -359,7 +359,7 @@ TEST_F(direct_choice_refusals, options_that_mean_nothing) {
     EXPECT_TRUE(refuses({.threads = -1}, {"threads", "0 or more", "-1"}));
     for (const int n : numbers_beyond(3)) {
         const auto kernel = static_cast<kernel_kind>(n);
-        EXPECT_TRUE(refuses({.max_isa = static_cast<isa>(n)}, {"max_isa", "scalar, avx2 or avx512", text(n)}));
+        EXPECT_TRUE(refuses({.max_isa = static_cast<isa>(n)}, {"max_isa", "scalar, avx2, avx512 or neon", text(n)}));
         EXPECT_TRUE(refuses({.kernel = kernel}, {"kernel", "native, onednn or reference", text(n)}));
     }
     EXPECT_NO_THROW(prepare(right(), {.max_isa = isa::avx512, .threads = 1}));

@@ -77,7 +77,7 @@ TEST(dqbench_refusals, options_refuse_bad_values_and_keep_the_state) {
             {"dt=f32:f32:undef:u9", {"given 'u9'", "'u8'?"}}, {"dt=undef:f32:undef:u8", {"given 'undef'"}},
             {"kernel=nativ", {"given 'nativ'", "'native'?"}},
             {"kernel=limit", {"expected auto, native, onednn or reference", "given 'limit'"}},
-            {"isa=sse", {"expected auto, scalar, avx2 or avx512", "given 'sse'"}},
+            {"isa=sse", {"expected auto, scalar, avx2, avx512 or neon", "given 'sse'"}},
             {"peer=onednn", {"expected flat, onednn_graph, onednn_reorder or xnnpack", "given 'onednn'"}},
             {"peer=xnnpak", {"given 'xnnpak'", "'xnnpack'?"}}, {"peer=flat,", {"given ''"}},
             {"peer=flat,none", {"expected none alone", "given 'flat,none'"}},

@@ -229,7 +229,7 @@ TEST(graph_calls_refusals, forced_kernel_is_refused_when_unknown) {
 TEST(graph_calls_refusals, forced_isa_is_refused_when_unknown) {
     const scoped_variable forced("DYNQUANT_MAX_ISA", "avx51");
     expect_refused_by_compile({{dynamic_op {}, dnnl_invalid_arguments,
-            {"DYNQUANT_MAX_ISA", "scalar, avx2 or avx512", "'avx51' (did you mean 'avx512'?)"}}});
+            {"DYNQUANT_MAX_ISA", "scalar, avx2, avx512 or neon", "'avx51' (did you mean 'avx512'?)"}}});
 }
 
 TEST(graph_calls_refusals, mixed_graph_names_an_op_that_onednn_refuses) {

@@ -301,7 +301,7 @@ TEST(onnx_refusals, options) {
     };
     EXPECT_TRUE(refuses({.threads = -5}, "threads: expected 0 or more, given -5"));
     EXPECT_TRUE(
-            refuses({.max_isa = static_cast<isa>(77)}, "max_isa: expected scalar, avx2 or avx512, given number 77"));
+            refuses({.max_isa = static_cast<isa>(77)}, "max_isa: expected scalar, avx2, avx512 or neon, given number 77"));
 }
 
 TEST(onnx_refusals, an_empty_operation) {

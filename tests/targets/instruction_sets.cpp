@@ -43,6 +43,9 @@ TEST(caps, admit_what_extends_them) {
     EXPECT_EQ(up_to(isa::avx2), avx2_vnni);
     for (const auto extension : {avx2_vnni, avx512, avx512_vbmi, avx512_vnni, avx512_fp16, amx_int8})
         EXPECT_TRUE(has(up_to(isa::avx512), extension));
+    EXPECT_EQ(up_to(isa::neon), neon);
+    for (const auto cap : {isa::scalar, isa::avx2, isa::avx512})
+        EXPECT_FALSE(has(up_to(cap), neon)) << to_string(cap);
 }
 
 TEST(caps, strongest_needs_all_features) {
@@ -51,11 +54,14 @@ TEST(caps, strongest_needs_all_features) {
     EXPECT_EQ(strongest(avx2 & ~feature::f16c), isa::scalar);
     EXPECT_EQ(strongest(avx512), isa::avx512);
     EXPECT_EQ(strongest(avx512 & ~feature::avx512vl), isa::avx2);
+    EXPECT_EQ(strongest(neon), isa::neon);
+    EXPECT_EQ(strongest(of(isa::avx512) & up_to(isa::neon)), isa::scalar);
 }
 
 TEST(pick, takes_the_first_whose_features_are_there) {
     const auto picked = [](features available) {
-        return pick<int>(available, {{avx512_vnni, 3}, {avx512, 2}, {avx2, 1}, {scalar, 0}});
+        constexpr candidate<int> table[] = {{avx512_vnni, 3}, {avx512, 2}, {avx2, 1}, {scalar, 0}};
+        return pick(available, table);
     };
     EXPECT_EQ(picked(scalar), 0);
     EXPECT_EQ(picked(feature::avx512vnni), 0); // alone it is no instruction set

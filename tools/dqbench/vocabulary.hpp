@@ -122,11 +122,12 @@ inline constexpr auto words<cache_state> = std::array<word<cache_state>, 2> {{
 }};
 
 template <>
-inline constexpr auto words<std::optional<dynquant::isa>> = std::array<word<std::optional<dynquant::isa>>, 4> {{
+inline constexpr auto words<std::optional<dynquant::isa>> = std::array<word<std::optional<dynquant::isa>>, 5> {{
         {"auto", std::nullopt},
         {"scalar", dynquant::isa::scalar},
         {"avx2", dynquant::isa::avx2},
         {"avx512", dynquant::isa::avx512},
+        {"neon", dynquant::isa::neon},
 }};
 
 template <>

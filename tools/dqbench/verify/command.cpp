@@ -34,7 +34,7 @@ It takes less than a minute of one core. docs/reliability.md says what is promis
 
 constexpr const char *closing =
         R"(Exit status: 0 where all is equal; 1 where a digest differs: the lines name the cell and its first statement that
-differs; 2 for a wrong command line. DYNQUANT_MAX_ISA=scalar|avx2|avx512 caps the instruction sets.)";
+differs; 2 for a wrong command line. DYNQUANT_MAX_ISA=scalar|avx2|avx512|neon caps the instruction sets.)";
 
 struct choices {
     std::string only, ways, state;

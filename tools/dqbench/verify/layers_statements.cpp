@@ -284,6 +284,7 @@ layers::prepare_function prepare_by(targets::features available) {
     switch (targets::strongest(available)) {
         case scalar: return prepare_up_to<scalar>;
         case avx2: return prepare_up_to<avx2>;
+        case neon: return prepare_up_to<neon>;
         case avx512: break;
     }
     return prepare_up_to<avx512>;
