@@ -1,6 +1,4 @@
 // No kernel reads or writes beyond its buffers, at any alignment.
-#include <functional>
-
 #include <gtest/gtest.h>
 
 #include "support/random.hpp"
@@ -23,13 +21,7 @@ class bounds : public testing::TestWithParam<bounds_case> {
     static sample of_extents(
             const dims &extents, const dims &block, parameters kind = parameters::fast, std::int64_t gap = 0) {
         const auto [dir, integer, per_element, real] = GetParam();
-        const bool quantizing = dir == direction::quantize;
-        quantization q;
-        q.dir = dir;
-        q.src = {quantizing ? real : integer, extents, {}};
-        q.dst = {quantizing ? integer : real, extents, {}};
-        q.scales = {data_type::f32, block, {}};
-        q.zero_points = {data_type::s8, q.scales.block, {}};
+        auto q = statement_of(dir, real, integer, extents, block, data_type::s8);
         if (gap > 0) q.src.strides = q.dst.strides = {extents.back() + gap, 1};
         random_source random(static_cast<std::uint64_t>(extents.back()));
         return random_sample(random, q, kind);
@@ -38,34 +30,31 @@ class bounds : public testing::TestWithParam<bounds_case> {
         const bool quantizing = GetParam().dir == direction::quantize;
         return {where, quantizing ? real : integer, quantizing ? integer : real};
     }
-};
 
-void expect_right_at_every_alignment(const sample &s, const std::function<placement(std::size_t shift)> &place) {
-    std::vector<operation> operations;
-    for (const auto &v : variants_for(s))
-        operations.push_back(prepare(s.q, v.forced()));
-    for (std::size_t shift = 0; shift < 64; ++shift) {
-        guarded_sample guarded(s, place(shift));
-        for (const auto &op : operations)
-            ASSERT_TRUE(guarded.computed_right_by(op)) << op.info().isa << ", shift " << shift;
+    /// Integers begin at each byte of a cache line, half of them behind the page in front, and reals at each multiple
+    /// of their size. `phase` varies which of them meet.
+    static void expect_right_at_every_alignment(const sample &s, std::size_t phase = 0) {
+        std::vector<operation> operations;
+        for (const auto &v : variants_for(s))
+            operations.push_back(prepare(s.q, v.forced()));
+        for (std::size_t shift = 0; shift < 64; ++shift) {
+            const bool in_front = (shift / 32 + phase) % 2 == 0;
+            const auto where = in_front ? guarded_buffer::place::at_front : guarded_buffer::place::at_back;
+            guarded_sample guarded(s, misaligned(where, (shift + phase) % 16 * sizeof(float), shift));
+            for (const auto &op : operations)
+                ASSERT_TRUE(guarded.computed_right_by(op)) << op.info().isa << ", shift " << shift;
+        }
     }
-}
+};
 
 TEST_P(bounds, hold_for_every_size_and_alignment) {
     for (std::int64_t size = 1; size <= 200; ++size)
-        ASSERT_NO_FATAL_FAILURE(expect_right_at_every_alignment(of_size(size), [=](std::size_t shift) {
-            const auto where = shift % 2 == 0 ? guarded_buffer::place::at_front : guarded_buffer::place::at_back;
-            return misaligned(where, (shift + static_cast<std::size_t>(size)) % 16 * sizeof(float), shift);
-        }));
+        ASSERT_NO_FATAL_FAILURE(expect_right_at_every_alignment(of_size(size), static_cast<std::size_t>(size)));
 }
 
 TEST_P(bounds, hold_for_rows_of_every_alignment) { // short rows are joined, long rows overrun their ends
     for (const std::int64_t inner : {3, 8, 16, 17, 21, 31, 64, 65, 100})
-        ASSERT_NO_FATAL_FAILURE(
-                expect_right_at_every_alignment(of_extents({2, 20, inner}, {2, 1, inner}), [](std::size_t shift) {
-                    const auto where = shift < 32 ? guarded_buffer::place::at_front : guarded_buffer::place::at_back;
-                    return misaligned(where, shift % 16 * sizeof(float), shift);
-                }));
+        ASSERT_NO_FATAL_FAILURE(expect_right_at_every_alignment(of_extents({2, 20, inner}, {2, 1, inner})));
 }
 
 /// Dense rows with a parameter each run over their ends into the next row, except for the last ones, if all parameters
@@ -85,11 +74,7 @@ TEST_P(bounds, hold_for_the_last_of_many_short_rows) {
 TEST_P(bounds, hold_for_rows_in_pairs_at_every_alignment) { // the rows share parameters, and their length is a multiple
                                                             // of the lanes
     for (const std::int64_t channels : {544, 1072})
-        ASSERT_NO_FATAL_FAILURE(
-                expect_right_at_every_alignment(of_extents({5, channels}, {5, 1}), [](std::size_t shift) {
-                    const auto where = shift < 32 ? guarded_buffer::place::at_front : guarded_buffer::place::at_back;
-                    return misaligned(where, shift % 16 * sizeof(float), shift);
-                }));
+        ASSERT_NO_FATAL_FAILURE(expect_right_at_every_alignment(of_extents({5, channels}, {5, 1})));
 }
 
 TEST_P(bounds, hold_next_to_pages_without_access) {

@@ -57,11 +57,10 @@ inline void expect_quantized(const float_case &c, data_type integer, const std::
         const std::vector<std::uint8_t> &expected, numerics rule) {
     const auto count = src.size();
     const auto extent = static_cast<std::int64_t>(count);
-    quantization q;
-    q.src = {data_type::f32, {extent}, {}};
-    q.dst = {integer, {extent}, {}};
-    q.scales = {data_type::f32, {extent}, {c.scale}};
-    q.zero_points = {rule == numerics::onnx ? integer : data_type::s32, {extent}, {static_cast<double>(c.zero_point)}};
+    auto q = statement_of(direction::quantize, data_type::f32, integer, {extent}, {extent},
+            rule == numerics::onnx ? integer : data_type::s32);
+    q.scales.values = {c.scale};
+    q.zero_points->values = {static_cast<double>(c.zero_point)};
     q.rule = rule;
 
     const int lowest = integer == data_type::s8 ? -128 : 0, highest = lowest + 255;

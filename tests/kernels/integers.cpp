@@ -18,12 +18,7 @@ class integers : public testing::TestWithParam<integer_case> {};
 TEST_P(integers, are_dequantized_right) {
     const auto [scale, zero_point] = GetParam();
     for (const auto type : {data_type::s8, data_type::u8}) {
-        quantization q;
-        q.dir = direction::dequantize;
-        q.src = {type, {256}, {}};
-        q.dst = {data_type::f32, {256}, {}};
-        q.scales = {data_type::f32, {256}, {}};
-        q.zero_points = {data_type::s32, {256}, {}};
+        const auto q = statement_of(direction::dequantize, data_type::f32, type, {256}, {256}, data_type::s32);
         std::vector<std::uint8_t> src(256);
         for (std::size_t i = 0; i < src.size(); ++i)
             src[i] = static_cast<std::uint8_t>(i);

@@ -200,10 +200,7 @@ TEST_P(kernel_of_statement, that_dequantizes_from_this_type) {
     EXPECT_GE(tried, 3 * 7 * 2); // dst, scales with and without a global one, zero points
 }
 
-INSTANTIATE_TEST_SUITE_P(types, kernel_of_statement,
-        testing::Values(s32, s8, u8, f16, bf16, s4, u4, f8_e4m3, f8_e5m2, s16, u16, u32, s2, u2, f4_e2m1, f6_e2m3,
-                f6_e3m2, f8_e4m3fnuz, f8_e5m2fnuz),
-        [](const auto &value) { return std::string(to_string(value.param)); });
+INSTANTIATE_TEST_SUITE_P(types, kernel_of_statement, testing::ValuesIn(quantized_types), name_of_type);
 
 /// Finite values: those of NaNs may differ, and scales of f8_e8m0 are tested elsewhere.
 std::vector<std::byte> finite_values(data_type type, std::size_t count) {

@@ -69,17 +69,9 @@ onnx::lowering counted_lower_node(const onnx::node &n) {
 
 namespace {
 
-quantization statement(data_type dst, numerics rule = numerics::strict) {
-    quantization q;
-    q.src = {data_type::f32, {4, 64}, {}};
-    q.dst = {dst, {4, 64}, {}};
-    q.scales = {data_type::f32, {1, 64}, {}};
+quantization statement(data_type dst, numerics rule = numerics::strict, std::optional<data_type> zero_points = {}) {
+    auto q = statement_of(direction::quantize, data_type::f32, dst, {4, 64}, {1, 64}, zero_points);
     q.rule = rule;
-    return q;
-}
-
-quantization with_zero_points(quantization q) {
-    q.zero_points = parameter {q.dst.type, q.scales.block, {}};
     return q;
 }
 
@@ -110,24 +102,16 @@ counts calls_of(const dg::op &op, const std::vector<lt> &inputs, const std::vect
     return calls;
 }
 
-TEST(prepare_once, strict_statements) {
-    const counts once = {{"check", 1}, {"canonicalize", 1}};
-    EXPECT_EQ(calls_of(statement(data_type::u8)), once);
-    EXPECT_EQ(calls_of(with_zero_points(statement(data_type::s8))), once);
-    EXPECT_EQ(calls_of(statement(data_type::f8_e4m3)), once);
-}
+const counts once = {{"check", 1}, {"canonicalize", 1}};
 
-TEST(prepare_once, statements_of_onnx) {
+TEST(prepare_once, statements) {
     using enum data_type;
-    const counts once = {{"check", 1}, {"canonicalize", 1}};
-    EXPECT_EQ(calls_of(statement(u8, numerics::onnx)), once); // as under strict
-    EXPECT_EQ(calls_of(with_zero_points(statement(u8, numerics::onnx))), once);
-    EXPECT_EQ(calls_of(statement(s16, numerics::onnx)), once);
-    EXPECT_EQ(calls_of(statement(f4_e2m1, numerics::onnx)), once);
-    auto dequantize = with_zero_points(statement(s8, numerics::onnx));
-    dequantize.dir = direction::dequantize;
-    std::swap(dequantize.src, dequantize.dst);
-    EXPECT_EQ(calls_of(dequantize), once);
+    const auto onnx = numerics::onnx;
+    auto dequantize = statement_of(direction::dequantize, f32, s8, {4, 64}, {1, 64}, s8);
+    dequantize.rule = onnx;
+    for (const auto &q : {statement(u8), statement(s8, numerics::strict, s8), statement(f8_e4m3), statement(u8, onnx),
+                 statement(u8, onnx, u8), statement(s16, onnx), statement(f4_e2m1, onnx), dequantize})
+        EXPECT_EQ(calls_of(q), once) << describe(q);
 }
 
 TEST(prepare_once, statements_of_other_kernels) {
@@ -135,19 +119,17 @@ TEST(prepare_once, statements_of_other_kernels) {
             (counts {{"check", 1}}));
     auto powers_of_two = statement(data_type::u8, numerics::onnx);
     powers_of_two.scales.values = {1, 2, 4, 8};
-    EXPECT_EQ(calls_of(powers_of_two, kernel_kind::onednn, {.kernel = kernel_kind::onednn}),
-            (counts {{"check", 1}, {"canonicalize", 1}}));
+    EXPECT_EQ(calls_of(powers_of_two, kernel_kind::onednn, {.kernel = kernel_kind::onednn}), once);
 }
 
 /// A form for each shape of box; a second one where src has other strides than dst, as ranges are found in src's order.
 /// Groups are not cut.
 TEST(prepare_once, computed_scales) {
-    const counts of_groups = {{"check", 1}, {"canonicalize", 1}};
-    EXPECT_EQ(calls_of(computed(data_type::s8)), of_groups);
-    EXPECT_EQ(calls_of(computed(data_type::s4)), of_groups);
+    EXPECT_EQ(calls_of(computed(data_type::s8)), once);
+    EXPECT_EQ(calls_of(computed(data_type::s4)), once);
     auto scales_only = computed(data_type::s8);
     scales_only.computed->scales_only = true;
-    EXPECT_EQ(calls_of(scales_only), of_groups);
+    EXPECT_EQ(calls_of(scales_only), once);
     auto columns = computed(data_type::s8);
     columns.scales.block = {4, 1};
     EXPECT_EQ(calls_of(columns), (counts {{"check", 1}, {"cut", 1}, {"canonicalize", 1}}));
@@ -156,28 +138,25 @@ TEST(prepare_once, computed_scales) {
     EXPECT_EQ(calls_of(transposed), (counts {{"check", 1}, {"cut", 1}, {"canonicalize", 2}}));
     auto empty = computed(data_type::s8);
     empty.src.dims = empty.dst.dims = {0, 64};
-    EXPECT_EQ(calls_of(empty), (counts {{"check", 1}, {"canonicalize", 1}}));
+    EXPECT_EQ(calls_of(empty), once);
 }
 
 TEST(prepare_once, graph_ops) {
     const dynamic_op given;
     EXPECT_EQ(calls_of(given.make(), given.inputs(), {given.dst}),
             (counts {{"lower op", 1}, {"check", 1}, {"canonicalize", 1}}));
-    const auto src = f32(0, {4, 64}), dst = s8(3, {4, 64}), scales = f32(4, {1});
-    dg::op computing(3, kind::DynamicQuantize, {src}, {dst, scales}, "q");
-    computing.set_attr(dg::own::scale_rule, std::string("absmax"));
-    EXPECT_EQ(calls_of(computing, {src}, {dst, scales}),
+    const computed_op computing;
+    EXPECT_EQ(calls_of(computing.make(), computing.inputs(), computing.outputs()),
             (counts {{"find_rule", 1}, {"lower op", 1}, {"check", 1}, {"canonicalize", 1}}));
 }
 
 TEST(prepare_once, onnx_nodes) {
     using namespace tensor_proto;
-    const counts once = {{"lower node", 1}, {"check", 1}, {"canonicalize", 1}};
-    EXPECT_EQ(calls_of(quantize_linear(13, {{float32, {4, 64}}, {float32, {64}}})), once);
-    EXPECT_EQ(calls_of(quantize_linear(21, {{float32, {4, 64}}, {float32, {64}}, {uint16, {64}}})), once);
-    EXPECT_EQ(calls_of(dequantize_linear(13, {{int8, {4, 64}}, {float32, {64}}, {int8, {64}}})), once);
-    EXPECT_EQ(calls_of(dynamic_quantize_linear({float32, {4, 64}})),
-            (counts {{"lower node", 1}, {"check", 1}, {"canonicalize", 1}}));
+    const counts of_node = {{"lower node", 1}, {"check", 1}, {"canonicalize", 1}};
+    EXPECT_EQ(calls_of(quantize_linear(13, {{float32, {4, 64}}, {float32, {64}}})), of_node);
+    EXPECT_EQ(calls_of(quantize_linear(21, {{float32, {4, 64}}, {float32, {64}}, {uint16, {64}}})), of_node);
+    EXPECT_EQ(calls_of(dequantize_linear(13, {{int8, {4, 64}}, {float32, {64}}, {int8, {64}}})), of_node);
+    EXPECT_EQ(calls_of(dynamic_quantize_linear({float32, {4, 64}})), of_node);
 }
 
 } // namespace

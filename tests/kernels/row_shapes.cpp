@@ -1,5 +1,6 @@
 // Rows of every small shape are right: lengths around the lanes of each instruction set, parameters that are shared,
 // one per element or strided, inside and outside the fast division's guard within one tensor.
+#include <tuple>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -21,11 +22,9 @@ class mixer {
             const dims &extents, const dims &block, dims src_strides = {}, dims dst_strides = {}) {
         random_source random(static_cast<std::uint64_t>(++count_));
         const auto integer = count_ % 2 == 0 ? data_type::s8 : data_type::u8;
-        quantization q;
-        q.dir = dir_;
-        q.src = {dir_ == direction::quantize ? data_type::f32 : integer, extents, std::move(src_strides)};
-        q.dst = {dir_ == direction::quantize ? integer : data_type::f32, extents, std::move(dst_strides)};
-        q.scales = {data_type::f32, block, {}};
+        auto q = statement_of(dir_, data_type::f32, integer, extents, block);
+        q.src.strides = std::move(src_strides);
+        q.dst.strides = std::move(dst_strides);
         constexpr data_type types[] = {data_type::s8, data_type::u8, data_type::s32};
         if (count_ % 4 != 0) q.zero_points = {types[count_ % 3], block, {}};
         const auto kind = count_ % 5 < 3 ? parameters::fast : parameters::mixed;
@@ -157,6 +156,16 @@ TEST_P(row_shapes, permuted_in_tiles) {
         }
 }
 
+/// Floats have no zero points, and only ONNX's rule.
+quantization packed_statement(direction dir, data_type real, data_type packed, const dims &extents, const dims &block) {
+    auto q = statement_of(dir, real, packed, extents, block);
+    if (is_integer(packed))
+        q.zero_points = {packed, block, {}};
+    else
+        q.rule = numerics::onnx;
+    return q;
+}
+
 /// Transposes a src of 4 or 6 bits, in groups along the row and in groups of rows. Elements of neighbouring rows share
 /// a byte.
 TEST(packed_rows, packed_and_transposed) {
@@ -165,14 +174,11 @@ TEST(packed_rows, packed_and_transposed) {
     const auto try_groups = [&](data_type packed, data_type real, const dims &extents, const dims &block) {
         for (const std::int64_t padding : {0, 1, 2}) {
             if (!sampler.takes()) continue;
-            quantization q;
-            q.dir = direction::dequantize;
             const auto step = extents[1] + padding;
-            q.src = {packed, extents, {extents[2] * step, 1, step}};
-            q.dst = {real, extents, {}};
-            q.scales = {data_type::f16, block, {}};
-            if (!is_integer(packed)) q.rule = numerics::onnx;
-            if (is_integer(packed) && block != extents) q.zero_points = {packed, block, {}};
+            auto q = packed_statement(direction::dequantize, real, packed, extents, block);
+            q.src.strides = {extents[2] * step, 1, step};
+            q.scales.type = data_type::f16;
+            if (block == extents) q.zero_points.reset();
             ASSERT_TRUE(computed_right(random_sample(random, q, parameters::fast), universal_variants()));
         }
     };
@@ -198,16 +204,9 @@ TEST(packed_rows, short_last_blocks) {
                         for (const bool along_rows : {false, true}) {
                             const dims extents = {2, along_rows ? 7 : extent, along_rows ? extent : 7};
                             const auto pitch = extents[2] + padding;
-                            quantization q;
-                            q.dir = dir;
-                            q.src = {dir == direction::quantize ? real : packed, extents, {}};
-                            q.dst = {dir == direction::quantize ? packed : real, extents, {}};
+                            auto q = packed_statement(
+                                    dir, real, packed, extents, {1, along_rows ? 1 : size, along_rows ? size : 1});
                             q.src.strides = q.dst.strides = {extents[1] * pitch, pitch, 1};
-                            q.scales = {data_type::f32, {1, along_rows ? 1 : size, along_rows ? size : 1}, {}};
-                            if (is_integer(packed))
-                                q.zero_points = {packed, q.scales.block, {}};
-                            else
-                                q.rule = numerics::onnx;
                             ASSERT_TRUE(
                                     computed_right(random_sample(random, q, parameters::fast), universal_variants()));
                         }
@@ -218,18 +217,14 @@ TEST(converted_rows, in_blocks_of_rows) {
     using enum data_type;
     case_sampler sampler;
     random_source random(11);
-    for (const auto &[src, dst] :
-            {std::pair {f16, u4}, std::pair {bf16, s8}, std::pair {s4, f16}, std::pair {u8, bf16}})
+    constexpr auto quantize = direction::quantize, dequantize = direction::dequantize;
+    for (const auto &[dir, real, integer] :
+            {std::tuple {quantize, f16, u4}, {quantize, bf16, s8}, {dequantize, f16, s4}, {dequantize, bf16, u8}})
         for (const std::int64_t columns : {1, 3, 8, 20, 64, 300, 512, 513})
             for (const std::int64_t inner : {1, 3}) {
                 if (!sampler.takes()) continue;
                 const dims extents = {4, 100, columns, inner};
-                quantization q;
-                q.dir = bits_in(dst) > bits_in(src) ? direction::dequantize : direction::quantize;
-                q.src = {src, extents, {}};
-                q.dst = {dst, extents, {}};
-                q.scales = {f32, {2, 100, 1, inner}, {}};
-                q.zero_points = {s8, q.scales.block, {}};
+                const auto q = statement_of(dir, real, integer, extents, {2, 100, 1, inner}, s8);
                 ASSERT_TRUE(computed_right(random_sample(random, q, parameters::fast), universal_variants()));
             }
 }

@@ -1,31 +1,25 @@
 // The kernel and the instruction set are chosen in the documented order, and options and the environment force them.
 #include <gtest/gtest.h>
 
+#include "support/direct.hpp"
 #include "support/environment.hpp"
-#include "support/variants.hpp"
 #include "targets/features.hpp"
 
 namespace dynquant::test {
 namespace {
 
-quantization statement(const dims &block) {
-    quantization q;
-    q.src = {data_type::f32, {4, 6}, {}};
-    q.dst = {data_type::u8, {4, 6}, {}};
-    q.scales = {data_type::f32, block, {}};
-    return q;
-}
+const quantization statement = statement_of(direction::quantize, data_type::f32, data_type::u8, {4, 6}, {4, 6});
 
 /// A statement that every kernel computes.
 quantization easy() {
-    auto q = statement({4, 6});
+    auto q = statement;
     q.scales.values = {0.5};
     return q;
 }
 
 /// A statement that onednn refuses: it divides in double.
 quantization hard() {
-    auto q = statement({4, 6});
+    auto q = statement;
     q.rule = numerics::onnx;
     q.division = precision::f64;
     return q;
@@ -56,27 +50,16 @@ class selection : public testing::Test {
 TEST_F(selection, native_comes_first) {
     EXPECT_TRUE(onednn_must_compute(easy()));
     EXPECT_EQ(chosen(easy()), kernel_kind::native);
-}
-
-TEST_F(selection, native_computes_what_onednn_does_not) {
     EXPECT_EQ(chosen(hard()), kernel_kind::native);
 }
 
-TEST_F(selection, code_forces_a_kernel) {
-    for (const auto kernel : {kernel_kind::native, kernel_kind::onednn, kernel_kind::reference})
-        EXPECT_EQ(chosen(easy(), {.kernel = kernel}), kernel);
-}
-
-TEST_F(selection, environment_forces_a_kernel) {
+TEST_F(selection, code_or_else_the_environment_forces_a_kernel) {
     for (const auto kernel : {kernel_kind::native, kernel_kind::onednn, kernel_kind::reference}) {
+        EXPECT_EQ(chosen(easy(), {.kernel = kernel}), kernel);
         const scoped_variable forced("DYNQUANT_KERNEL", to_string(kernel));
         EXPECT_EQ(chosen(easy()), kernel);
+        EXPECT_EQ(chosen(easy(), {.kernel = kernel_kind::reference}), kernel_kind::reference);
     }
-}
-
-TEST_F(selection, code_comes_before_environment) {
-    const scoped_variable forced("DYNQUANT_KERNEL", "onednn");
-    EXPECT_EQ(chosen(easy(), {.kernel = kernel_kind::reference}), kernel_kind::reference);
 }
 
 TEST_F(selection, an_empty_variable_says_nothing) {
@@ -90,16 +73,13 @@ TEST_F(selection, the_strongest_isa_of_the_processor_is_used) {
     EXPECT_EQ(chosen_isa(), to_string(strongest()));
 }
 
-TEST_F(selection, code_caps_the_isa) {
-    for (const auto cap : {isa::scalar, isa::avx2, isa::avx512})
-        EXPECT_EQ(chosen_isa({.max_isa = cap}), to_string(strongest(cap)));
-}
-
-TEST_F(selection, environment_caps_the_isa) {
+TEST_F(selection, code_or_else_the_environment_caps_the_isa) {
     for (const auto cap : {isa::scalar, isa::avx2, isa::avx512}) {
+        EXPECT_EQ(chosen_isa({.max_isa = cap}), to_string(strongest(cap)));
         const scoped_variable capped("DYNQUANT_MAX_ISA", to_string(cap));
         EXPECT_EQ(best_isa(), strongest(cap));
         EXPECT_EQ(chosen_isa(), to_string(strongest(cap)));
+        EXPECT_EQ(chosen_isa({.max_isa = strongest()}), to_string(strongest()));
     }
 }
 
@@ -112,11 +92,6 @@ TEST_F(selection, a_cap_of_another_architecture_means_scalar) {
         EXPECT_EQ(best_isa(), isa::scalar);
         EXPECT_EQ(chosen_isa(), "scalar");
     }
-}
-
-TEST_F(selection, code_comes_before_environment_for_the_isa_too) {
-    const scoped_variable capped("DYNQUANT_MAX_ISA", "scalar");
-    EXPECT_EQ(chosen_isa({.max_isa = strongest()}), to_string(strongest()));
 }
 
 TEST_F(selection, reference_is_scalar) {

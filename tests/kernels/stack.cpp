@@ -91,34 +91,23 @@ testing::AssertionResult fits_on_every_kernel(const sample &s, int threads = 1) 
     return testing::AssertionSuccess();
 }
 
-/// Draws a statement's data. The rule is ONNX's if oneDNN's rules lack the types.
-class statement {
-  public:
-    statement(data_type src, data_type dst)
-        : src_(src)
-        , dst_(dst) {}
+struct types {
+    direction dir;
+    data_type real, quantized;
+};
 
-    sample operator()(const dims &extents, const dims &block, dims src_strides = {}, dims dst_strides = {}) const {
-        quantization q;
-        q.dir = bits_in(dst_) > bits_in(src_) ? direction::dequantize : direction::quantize;
-        q.src = {src_, extents, std::move(src_strides)};
-        q.dst = {dst_, extents, std::move(dst_strides)};
-        q.scales = {data_type::f32, block, {}};
-        q.zero_points = {q.dir == direction::quantize ? dst_ : src_, block, {}};
+class stack : public testing::TestWithParam<types> {
+  protected:
+    /// Draws a statement's data. The rule is ONNX's if oneDNN's rules lack the types.
+    static sample stated(const dims &extents, const dims &block, dims src_strides = {}, dims dst_strides = {}) {
+        const auto &[dir, real, quantized] = GetParam();
+        auto q = statement_of(dir, real, quantized, extents, block, quantized);
+        q.src.strides = std::move(src_strides);
+        q.dst.strides = std::move(dst_strides);
         if (check(q)) q.rule = numerics::onnx;
         random_source random(1);
         return random_sample(random, q, parameters::tame);
     }
-
-  private:
-    data_type src_, dst_;
-};
-
-using types = std::pair<data_type, data_type>;
-
-class stack : public testing::TestWithParam<types> {
-  protected:
-    statement stated {GetParam().first, GetParam().second};
 };
 
 TEST_P(stack, rows_of_one_parameter) {
@@ -152,27 +141,28 @@ TEST_P(stack, several_tasks) {
     EXPECT_TRUE(fits_on_every_kernel(stated({2, 70000}, {1, 70000}), 2));
 }
 
+using enum data_type;
+constexpr auto quantize = direction::quantize, dequantize = direction::dequantize;
+
 INSTANTIATE_TEST_SUITE_P(types, stack,
-        testing::Values(types {data_type::f32, data_type::u8}, types {data_type::u8, data_type::f32},
-                types {data_type::f16, data_type::s8}, types {data_type::s8, data_type::bf16},
-                types {data_type::f16, data_type::u4}, types {data_type::u4, data_type::f16},
-                types {data_type::bf16, data_type::s16}, types {data_type::s16, data_type::f32},
-                types {data_type::f32, data_type::f8_e4m3}, types {data_type::f8_e5m2, data_type::f16},
-                types {data_type::f32, data_type::f4_e2m1}, types {data_type::f4_e2m1, data_type::f32},
-                types {data_type::f32, data_type::f6_e2m3}, types {data_type::f6_e3m2, data_type::f32}),
+        testing::Values(types {quantize, f32, u8}, types {dequantize, f32, u8}, types {quantize, f16, s8},
+                types {dequantize, bf16, s8}, types {quantize, f16, u4}, types {dequantize, f16, u4},
+                types {quantize, bf16, s16}, types {dequantize, f32, s16}, types {quantize, f32, f8_e4m3},
+                types {dequantize, f16, f8_e5m2}, types {quantize, f32, f4_e2m1}, types {dequantize, f32, f4_e2m1},
+                types {quantize, f32, f6_e2m3}, types {dequantize, f32, f6_e3m2}),
         [](const auto &value) {
-            return std::string(to_string(value.param.first)) + "_to_" + to_string(value.param.second);
+            const types &of = value.param;
+            return std::string(to_string(of.dir)) + '_' + to_string(of.real) + '_' + to_string(of.quantized);
         });
 
 TEST(stack_of, quotients_of_every_type) {
-    for (const auto &[type, division] : {std::pair {data_type::f32, precision::f32},
-                 std::pair {data_type::f16, precision::f16}, std::pair {data_type::bf16, precision::bf16}})
-        for (const auto dst : {data_type::s8, data_type::f8_e4m3})
+    for (const auto &[type, division] :
+            {std::pair {f32, precision::f32}, {f16, precision::f16}, {bf16, precision::bf16}})
+        for (const auto dst : {s8, f8_e4m3})
             for (const std::int64_t step : {1, 2}) {
-                quantization q;
-                q.src = {type, {3, 1100}, {1100 * step, step}};
-                q.dst = {dst, {3, 1100}, {}};
-                q.scales = {type, {3, 1}, {}};
+                auto q = statement_of(quantize, type, dst, {3, 1100}, {3, 1});
+                q.src.strides = {1100 * step, step};
+                q.scales.type = type;
                 q.rule = numerics::onnx;
                 q.division = division;
                 random_source random(2);

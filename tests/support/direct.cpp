@@ -27,6 +27,18 @@ std::byte *pointer_to(const guarded_buffer &buffer) {
 
 } // namespace
 
+quantization statement_of(direction dir, data_type reals, data_type codes, const dims &extents, const dims &block,
+        std::optional<data_type> zero_points) {
+    const bool quantizes = dir == direction::quantize;
+    quantization q;
+    q.dir = dir;
+    q.src = {quantizes ? reals : codes, extents, {}};
+    q.dst = {quantizes ? codes : reals, extents, {}};
+    q.scales = {data_type::f32, block, {}};
+    if (zero_points) q.zero_points = {*zero_points, block, {}};
+    return q;
+}
+
 std::size_t bytes_spanned(const tensor &t) {
     if (std::ranges::count(t.dims, 0) > 0) return 0;
     std::int64_t last = 0, dense = 1;
@@ -141,9 +153,13 @@ arguments guarded_sample::arguments_of_run() const {
 }
 
 testing::AssertionResult guarded_sample::computed_right_by(const operation &op) {
+    return computed_right_by([&](const arguments &args) { op.run(args); });
+}
+
+testing::AssertionResult guarded_sample::computed_right_by(const std::function<void(const arguments &)> &run) {
     for (const auto *output : {&dst_, &computed_scales_, &computed_zero_points_})
         std::fill_n(output->data(), output->size(), guarded_buffer::pattern);
-    op.run(arguments_of_run());
+    run(arguments_of_run());
     const auto unchanged = [](const guarded_buffer &buffer, const std::vector<std::byte> &bytes) {
         return buffer.intact() && buffer.holds(bytes);
     };

@@ -1,6 +1,7 @@
 // Runs a statement through the direct API in guarded buffers, and compares the result with the oracle.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -18,6 +19,11 @@ std::vector<std::byte> bytes_of(const std::vector<T> &values) {
     const auto bytes = std::as_bytes(std::span(values));
     return {bytes.begin(), bytes.end()};
 }
+
+/// Quantizes `reals` to `codes`, or dequantizes `codes` to `reals`, all dense. Each block has a scale of f32, and a
+/// zero point if there is a type for it.
+quantization statement_of(direction dir, data_type reals, data_type codes, const dims &extents, const dims &block,
+        std::optional<data_type> zero_points = {});
 
 /// Bytes from the first element to the last, gaps included.
 std::size_t bytes_spanned(const tensor &t);
@@ -46,6 +52,7 @@ class guarded_sample {
 
     /// Runs op. A failure names the element that differs, or the buffer that was overrun.
     testing::AssertionResult computed_right_by(const operation &op);
+    testing::AssertionResult computed_right_by(const std::function<void(const arguments &)> &run);
 
     /// The buffers, as computed_right_by() passes them.
     arguments arguments_of_run() const;
@@ -67,5 +74,16 @@ testing::AssertionResult result_right(const sample &s, const std::vector<std::by
 
 /// The statement in one line.
 std::string describe(const quantization &q);
+
+/// The types to which a statement may quantize under numerics::onnx.
+inline constexpr data_type quantized_types[] = {data_type::s32, data_type::u32, data_type::s16, data_type::u16,
+        data_type::s8, data_type::u8, data_type::s4, data_type::u4, data_type::s2, data_type::u2, data_type::f16,
+        data_type::bf16, data_type::f8_e4m3, data_type::f8_e5m2, data_type::f8_e4m3fnuz, data_type::f8_e5m2fnuz,
+        data_type::f6_e2m3, data_type::f6_e3m2, data_type::f4_e2m1};
+
+/// Names the cases of a test whose parameter is a data type.
+inline std::string name_of_type(const testing::TestParamInfo<data_type> &info) {
+    return to_string(info.param);
+}
 
 } // namespace dynquant::test

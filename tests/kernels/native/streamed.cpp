@@ -25,11 +25,7 @@ namespace {
 
 /// A statement of 20,000 elements in groups.
 sample dequantized(data_type integer, data_type real, std::int64_t group) {
-    quantization q;
-    q.dir = direction::dequantize;
-    q.src = {integer, {10, 2000}, {}};
-    q.dst = {real, {10, 2000}, {}};
-    q.scales = {data_type::f32, {10, group}, {}};
+    const auto q = statement_of(direction::dequantize, real, integer, {10, 2000}, {10, group});
     random_source random(static_cast<std::uint64_t>(group));
     return random_sample(random, q, parameters::tame);
 }
@@ -62,11 +58,9 @@ TEST(streamed, codes_of_groups_may_lie_at_any_byte) {
         for (const auto src : {f32, bf16})
             for (const std::int64_t group : {16, 32, 64, 100, 1024})
                 for (const std::size_t offset : {0U, 1U, 32U, 63U}) {
-                    quantization q;
+                    auto q = statement_of(direction::quantize, src, dst, {12800 / group, group}, {1, group});
                     q.rule = numerics::onnx;
-                    q.src = {src, {12800 / group, group}, {}};
-                    q.dst = {dst, q.src.dims, {}};
-                    q.scales = {dst == f8_e4m3 ? f8_e8m0 : f32, {1, group}, {}};
+                    if (dst == f8_e4m3) q.scales.type = f8_e8m0;
                     q.computed = dst == f8_e4m3 ? presets::mx() : scale_rule {};
                     if (dst == u8 || dst == u4) {
                         q.computed->range = scale_range::minmax;
