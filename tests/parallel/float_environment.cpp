@@ -24,15 +24,6 @@ std::vector<unsigned> roundings_and_flushings() {
     return result;
 }
 
-quantization statement(direction dir, const dims &extents, const parameter &scales) {
-    quantization q;
-    q.dir = dir;
-    q.src = {dir == direction::quantize ? data_type::f32 : data_type::s8, extents, {}};
-    q.dst = {dir == direction::quantize ? data_type::s8 : data_type::f32, extents, {}};
-    q.scales = scales;
-    return q;
-}
-
 /// Statements with subnormal scales and results, ties, overflow and invalid operations. Small statements run in the
 /// caller, large ones also in TBB's threads.
 std::vector<sample> samples() {
@@ -40,25 +31,19 @@ std::vector<sample> samples() {
     for (const std::int64_t channels : {3, 1100})
         for (const auto dir : {direction::quantize, direction::dequantize})
             for (const bool with_zps : {false, true}) {
-                auto q = statement(dir, {channels, 200}, {data_type::f32, {1, 200}, {}});
-                if (with_zps) q.zero_points = {data_type::s32, {1, 200}, {}};
+                const auto zps = with_zps ? std::optional(data_type::s32) : std::nullopt;
+                const auto q = statement_of(dir, data_type::f32, data_type::s8, {channels, 200}, {1, 200}, zps);
                 random_source random(static_cast<std::uint64_t>(channels));
                 result.push_back(random_sample(random, q, parameters::mixed));
             }
     return result;
 }
 
-/// Runs op under this MXCSR, and returns MXCSR afterwards.
-unsigned run_with(unsigned control, const operation &op, const arguments &args) {
+/// Runs f under this MXCSR, and returns MXCSR afterwards.
+template <typename F>
+unsigned run_with(unsigned control, const F &f) {
     const scoped_mxcsr set(control);
-    op.run(args);
-    return _mm_getcsr();
-}
-
-/// As run_with, in a TBB arena made under this MXCSR. The arena passes it to its threads.
-unsigned run_in_arena_with(unsigned control, const operation &op, const arguments &args) {
-    const scoped_mxcsr set(control);
-    tbb::task_arena(4).execute([&] { op.run(args); });
+    f();
     return _mm_getcsr();
 }
 
@@ -70,6 +55,7 @@ class float_environment : public testing::TestWithParam<unsigned> {
         tbb::parallel_for(0, 2, [](int) {});
     }
 
+    /// run(f) calls f.
     template <typename Run>
     static void expect_right_under_control_words(const Run &run) {
         // Exceptions masked, masked with some flags already raised, and all trapped.
@@ -79,10 +65,10 @@ class float_environment : public testing::TestWithParam<unsigned> {
             for (const auto &v : variants_for(s)) {
                 const auto op = prepare(s.q, v.forced());
                 std::vector<std::byte> dst(s.expected.size());
+                const arguments args = {s.in.src.data(), s.in.scales.data(), s.in.zero_points.data(), dst.data()};
                 for (const auto control : control_words) {
                     std::ranges::fill(dst, guarded_buffer::pattern);
-                    const auto after = run(
-                            control, op, {s.in.src.data(), s.in.scales.data(), s.in.zero_points.data(), dst.data()});
+                    const auto after = run_with(control, [&] { run([&] { op.run(args); }); });
                     ASSERT_EQ(after, control) << v;
                     ASSERT_TRUE(result_right(s, dst)) << v << ", MXCSR " << std::hex << control;
                 }
@@ -91,22 +77,19 @@ class float_environment : public testing::TestWithParam<unsigned> {
 };
 
 TEST_P(float_environment, of_the_caller_neither_matters_nor_changes) {
-    expect_right_under_control_words(run_with);
+    expect_right_under_control_words([](const auto &f) { f(); });
 }
 
+// A TBB arena that is made under this MXCSR passes it to its threads.
 TEST_P(float_environment, of_worker_threads_does_not_matter) {
-    expect_right_under_control_words(run_in_arena_with);
+    expect_right_under_control_words([](const auto &f) { tbb::task_arena(4).execute(f); });
 }
 
 // A tensor beyond the caches, whose scale all threads compute together: parameters are computed by the caller.
 TEST_P(float_environment, of_computed_scales_does_not_matter) {
     constexpr std::int64_t count = 1 << 20;
-    quantization q;
+    auto q = statement_of(direction::quantize, data_type::f32, data_type::u8, {count}, {count}, data_type::u8);
     q.rule = numerics::onnx;
-    q.src = {data_type::f32, {count}, {}};
-    q.dst = {data_type::u8, {count}, {}};
-    q.scales = {data_type::f32, {count}, {}};
-    q.zero_points = {data_type::u8, {count}, {}};
     q.computed = presets::onnx();
     // 3 / 255 is 0x1.8181818...p-7, and half a unit is 42.5 steps, a tie. With units of 2^-130 all is subnormal:
     // 3 * 2^-130 / 255 is 6168.09 * 2^-149, and half a unit is 42.5006 steps.
@@ -124,8 +107,8 @@ TEST_P(float_environment, of_computed_scales_does_not_matter) {
                 float found = 0;
                 std::uint8_t zero_point = 0;
                 const auto op = prepare(q, v.forced());
-                const auto after =
-                        run_with(control, op, {src.data(), nullptr, nullptr, dst.data(), nullptr, &found, &zero_point});
+                const arguments args = {src.data(), nullptr, nullptr, dst.data(), nullptr, &found, &zero_point};
+                const auto after = run_with(control, [&] { op.run(args); });
                 ASSERT_EQ(after, control) << v;
                 EXPECT_EQ(found, scale) << v;
                 EXPECT_EQ(zero_point, 85) << v;
@@ -139,19 +122,17 @@ TEST_P(float_environment, of_computed_scales_does_not_matter) {
 // prepare() converts known parameters. Subnormal ones must survive, and nothing may trap.
 TEST_P(float_environment, of_prepare_does_not_matter) {
     for (const auto dir : {direction::quantize, direction::dequantize}) {
-        auto q = statement(dir, {2, 5}, {data_type::f32, {2, 1}, {0x1p-149, 0x1.8p-140, 0.1f, 1, 0x1.fffffep127}});
-        q.zero_points = {data_type::s32, {2, 1}, {0, 1, 2, 3, (1 << 24) + 1}};
+        auto q = statement_of(dir, data_type::f32, data_type::s8, {2, 5}, {2, 1}, data_type::s32);
+        q.scales.values = {0x1p-149, 0x1.8p-140, 0.1f, 1, 0x1.fffffep127};
+        q.zero_points->values = {0, 1, 2, 3, (1 << 24) + 1};
         random_source random(0);
         const auto s = random_sample(random, q, parameters::tame);
         for (const auto &v : universal_variants())
             for (const auto control : {GetParam() | mxcsr::masks, GetParam()}) {
                 std::vector<std::byte> dst(s.expected.size());
-                unsigned after = 0;
-                {
-                    const scoped_mxcsr set(control);
+                const auto after = run_with(control, [&] {
                     prepare(q, v.forced()).run({s.in.src.data(), nullptr, nullptr, dst.data()});
-                    after = _mm_getcsr();
-                }
+                });
                 EXPECT_TRUE(result_right(s, dst)) << v << ", MXCSR " << std::hex << control;
                 EXPECT_EQ(after, control) << v;
             }
@@ -167,12 +148,11 @@ TEST_P(float_environment, of_compile_does_not_matter) {
         for (const auto control : {GetParam() | mxcsr::masks, GetParam()}) {
             std::vector<int> integers;
             std::vector<float> reals;
-            {
-                const std::vector<float> src = {0x1p-149f, -0x1.8p-148f, 1};
-                const scoped_mxcsr set(control);
+            const std::vector<float> src = {0x1p-149f, -0x1.8p-148f, 1};
+            run_with(control, [&] {
                 integers = quantize.quantize(v, src);
                 reals = dequantize.dequantize(v, {1, -3, 127});
-            }
+            });
             EXPECT_EQ(integers, (std::vector<int> {1, -3, 127})) << v << ", MXCSR " << std::hex << control;
             EXPECT_EQ(reals, (std::vector<float> {0x1p-149f, -0x1.8p-148f, 0x1.fcp-143f})) << v;
         }

@@ -14,19 +14,12 @@ namespace dynquant::test {
 namespace {
 
 quantization statement(direction dir, const dims &extents, const dims &block) {
-    quantization q;
-    q.dir = dir;
-    const bool quantizing = dir == direction::quantize;
-    q.src = {quantizing ? data_type::f32 : data_type::u8, extents, {}};
-    q.dst = {quantizing ? data_type::u8 : data_type::f32, extents, {}};
-    q.scales = {data_type::f32, block, {}};
-    q.zero_points = {data_type::s32, block, {}};
-    return q;
+    return statement_of(dir, data_type::f32, data_type::u8, extents, block, data_type::s32);
 }
 
 struct types {
     direction dir;
-    data_type src, dst, scales;
+    data_type real, code, scales;
 };
 
 /// TBB's executor with parts of 8 Ki elements instead of 96 Ki: tensors of a twelfth of the size split as often.
@@ -52,37 +45,33 @@ std::vector<quantization> statements() {
         result.push_back(statement(dir, {193, 103}, {32, 1})); // the last block is short
     }
     using enum data_type;
-    for (const auto &converted : {types {direction::dequantize, s4, bf16, f16},
-                 types {direction::quantize, f16, u4, f32}, types {direction::quantize, bf16, s4, bf16},
-                 types {direction::dequantize, u4, f32, f32}, types {direction::quantize, f32, f6_e2m3, f8_e4m3},
-                 types {direction::dequantize, f6_e3m2, f16, f32}})
+    constexpr auto quantize = direction::quantize, dequantize = direction::dequantize;
+    for (const auto &[dir, real, code, scales] :
+            {types {dequantize, bf16, s4, f16}, {quantize, f16, u4, f32}, {quantize, bf16, s4, bf16},
+                    {dequantize, f32, u4, f32}, {quantize, f32, f6_e2m3, f8_e4m3}, {dequantize, f16, f6_e3m2, f32}})
         for (const auto &[extents, block] : {// rows of odd lengths share bytes
                      std::pair {dims {8, 4096}, dims {8, 32}}, {{10923, 3}, {10923, 3}}, {{3, 10923}, {3, 3}},
                      {{19, 3, 333}, {19, 3, 3}}, {{193, 106}, {193, 32}}, {{193, 106}, {32, 1}},
                      {{193, 105}, {193, 32}}}) {
-            auto q = statement(converted.dir, extents, block);
-            q.src.type = converted.src;
-            q.dst.type = converted.dst;
-            q.scales.type = converted.scales;
-            if (converted.dst == f6_e2m3 || converted.src == f6_e3m2) {
+            auto q = statement_of(dir, real, code, extents, block);
+            q.scales.type = scales;
+            if (is_integer(code))
+                q.zero_points = {s32, block, {}};
+            else
                 q.rule = numerics::onnx;
-                q.zero_points.reset();
-            }
             result.push_back(q);
         }
     for (const auto dst : {s8, u4, f8_e4m3, f6_e2m3}) // computed scales of groups, whose codes may share bytes
         for (const auto &[rows, columns, group] :
                 {std::tuple {8, 4096, 32}, {3, 10923, 11}, {193, 128, 16}, {1021, 33, 33}, {11, 4096, 4096}}) {
-            auto q = statement(direction::quantize, {rows, columns}, {1, group});
-            q.dst.type = dst;
+            auto q = statement_of(quantize, f32, dst, {rows, columns}, {1, group});
             q.rule = numerics::onnx;
-            q.computed = dst == s8 || dst == u4 ? scale_rule {} : presets::mx();
-            if (dst == u4)
+            q.computed = is_integer(dst) ? scale_rule {} : presets::mx();
+            if (!is_integer(dst)) q.scales.type = f8_e8m0;
+            if (dst == u4) {
                 q.computed->range = scale_range::minmax;
-            else
-                q.zero_points.reset();
-            if (dst == u4) q.zero_points->type = u4;
-            if (dst == f8_e4m3 || dst == f6_e2m3) q.scales.type = f8_e8m0;
+                q.zero_points = {u4, q.scales.block, {}};
+            }
             result.push_back(q);
         }
     return result;

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -15,9 +14,7 @@
 #include "kernels/native/formulas/float16_product.hpp"
 #include "kernels/native/implementation.hpp"
 #include "kernels/native/plan.hpp"
-#include "oracle/elements.hpp"
-#include "oracle/onnx.hpp"
-#include "support/guarded_buffer.hpp"
+#include "support/direct.hpp"
 #include "support/tested_sets.hpp"
 
 namespace dynquant::test {
@@ -47,20 +44,25 @@ struct parameters {
     data_type dst_type;
     int zero_point;
 
-    void quantize(const tested_set &by, std::int64_t count, const void *src, void *dst, streaming when) const {
-        const auto zero_point_byte = static_cast<std::uint8_t>(zero_point);
-        quantization q;
-        q.src = {data_type::f16, {count}, {}};
-        q.dst = {dst_type, {count}, {}};
-        q.scales = {data_type::f16, {count}, {}};
-        q.zero_points = {dst_type, {count}, {}};
+    sample of(const std::vector<std::uint16_t> &x) const {
+        return {statement(x.size()),
+                {bytes_of(x), bytes_of(std::vector {scale}), {static_cast<std::byte>(zero_point)}}};
+    }
+    quantization statement(std::size_t count) const {
+        const dims extents = {static_cast<std::int64_t>(count)};
+        auto q = statement_of(direction::quantize, data_type::f16, dst_type, extents, extents, dst_type);
+        q.scales.type = data_type::f16;
         q.rule = numerics::onnx;
         q.division = precision::f16;
-        kernels::settings one_thread;
-        one_thread.threads = 1;
-        implement(q, canonicalize(q), one_thread, *by.code, when)->run({src, &scale, &zero_point_byte, dst});
+        return q;
     }
 };
+
+void run(const quantization &q, const tested_set &by, const arguments &args, streaming when = streaming::large) {
+    kernels::settings one_thread;
+    one_thread.threads = 1;
+    implement(q, canonicalize(q), one_thread, *by.code, when)->run(args);
+}
 
 // ---- The expected results --------------------------------------------------------------------------
 
@@ -177,7 +179,8 @@ void expect_right(const quotients &right, const parameters &p, const std::vector
         expected.push_back(to_u8(right.of(bits, p.scale / 1024 - 15) + p.zero_point));
     for (const auto &by : methods()) {
         if (by.name == "scalar") continue;
-        p.quantize(by, static_cast<std::int64_t>(x.size()), x.data(), given.data(), streaming::large);
+        const auto zero_point = static_cast<std::uint8_t>(p.zero_point);
+        run(p.statement(x.size()), by, {x.data(), &p.scale, &zero_point, given.data()});
         const auto wrong = std::mismatch(given.begin(), given.end(), expected.begin());
         ASSERT_EQ(given, expected) << by.name << ", scale " << p.scale << ", zero point " << p.zero_point << ", x "
                                    << wrong.first - given.begin();
@@ -203,18 +206,10 @@ class float16_product_by : public testing::TestWithParam<tested_set> {
   protected:
     /// Compares with the oracle.
     void expect_right(const parameters &p, const std::vector<std::uint16_t> &x, std::size_t offset, streaming when) {
-        const guarded_buffer dst(x.size(), guarded_buffer::place::at_front, offset);
-        p.quantize(GetParam(), static_cast<std::int64_t>(x.size()), x.data(), dst.data(), when);
-        for (std::size_t i = 0; i < x.size(); ++i) {
-            const auto right = oracle::quantize_onnx(
-                    {oracle::number_from(data_type::f16, x[i]), oracle::number_from(data_type::f16, p.scale),
-                            oracle::number_of_integer(p.zero_point), precision::f16},
-                    p.dst_type, false);
-            const auto given = get_bits(p.dst_type, dst.data(), static_cast<std::int64_t>(i));
-            ASSERT_EQ(given, right & 0xff)
-                    << "x " << x[i] << ", scale " << p.scale << ", element " << i << " of " << x.size();
-        }
-        ASSERT_TRUE(dst.intact()) << x.size() << " elements at offset " << offset;
+        const auto s = p.of(x);
+        guarded_sample guarded(s, {guarded_buffer::place::at_front, 0, offset});
+        const auto run_it = [&](const arguments &args) { run(s.q, GetParam(), args, when); };
+        ASSERT_TRUE(guarded.computed_right_by(run_it)) << ", scale " << p.scale << ", offset " << offset;
     }
 };
 

@@ -10,9 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/native/plan.hpp"
-#include "oracle/elements.hpp"
-#include "oracle/statements.hpp"
-#include "support/guarded_buffer.hpp"
+#include "support/direct.hpp"
 #include "support/sampling.hpp"
 #include "support/tested_sets.hpp"
 
@@ -102,20 +100,17 @@ class formula_sample {
   public:
     formula_sample(const formula_case &of, parameter_kind how, std::int64_t group_length, bool per_row)
         : case_(of) {
-        const auto groups = (most_columns + group_length - 1) / group_length, padded = groups * group_length;
+        const auto groups = (most_columns + group_length - 1) / group_length;
         const auto parameters = per_row ? rows : groups;
-        quantization s;
-        s.dir = of.dir;
-        s.src = {of.src, {rows, padded}, {}};
-        s.dst = {of.dst, {rows, padded}, {}};
+        columns_ = groups * group_length;
+        const auto reals = of.dir == q ? of.src : of.dst, codes = of.dir == q ? of.dst : of.src;
+        auto s = statement_of(
+                of.dir, reals, codes, {rows, columns_}, per_row ? dims {1, columns_} : dims {rows, group_length});
         s.rule = of.rule;
         s.division = of.division;
-        const dims block = per_row ? dims {1, padded} : dims {rows, group_length};
-        s.scales = {f32, block};
-        columns_ = padded;
-        for (std::int64_t i = 0; i < rows * padded; ++i)
-            set_bits(of.src, resized(in_.src, of.src, i), i, element(i));
-        const bool is_float = !is_integer(of.dir == q ? of.dst : of.src);
+        in_.src.resize(bytes_for(of.src, rows * columns_));
+        for (std::int64_t i = 0; i < rows * columns_; ++i)
+            set_bits(of.src, in_.src.data(), i, element(i));
         for (std::int64_t i = 0; i < parameters; ++i) {
             auto scale = of.rule == numerics::any ? 0.125F : 0.125F + 0.015625F * static_cast<float>(i % 7);
             if (of.multiplies) scale = std::ldexp(1.0F, static_cast<int>(i % 7) - 3);
@@ -126,15 +121,13 @@ class formula_sample {
             scales_.push_back(scale);
             zeros_.push_back(zero);
         }
-        set(in_.scales, scales_);
-        if (!is_float) {
-            const auto type = of.rule == onnx ? (of.dir == q ? of.dst : of.src) : s32;
-            s.zero_points = {type, block};
-            in_.zero_points = encode(type, {zeros_.begin(), zeros_.end()});
+        in_.scales = bytes_of(scales_);
+        is_float_ = !is_integer(codes);
+        if (!is_float_) {
+            s.zero_points = {of.rule == onnx ? codes : s32, s.scales.block, {}};
+            in_.zero_points = encode(s.zero_points->type, {zeros_.begin(), zeros_.end()});
         }
-        is_float_ = is_float;
-        statement_ = s;
-        expected_ = oracle::run(s, in_, std::vector<std::byte>(bytes_for(of.dst, rows * padded)));
+        expected_ = sample(s, in_).expected;
     }
 
     std::int64_t columns() const { return columns_; }
@@ -185,18 +178,8 @@ class formula_sample {
     }
     /// The zero point of a float type that leaves every value unchanged.
     float no_zero() const { return case_.dir == q ? -0.0F : 0.0F; }
-    static std::byte *resized(std::vector<std::byte> &bytes, data_type type, std::int64_t i) {
-        bytes.resize(bytes_for(type, i + 1));
-        return bytes.data();
-    }
-    template <typename T>
-    static void set(std::vector<std::byte> &bytes, const std::vector<T> &values) {
-        bytes.resize(values.size() * sizeof(T));
-        std::memcpy(bytes.data(), values.data(), bytes.size());
-    }
 
     const formula_case &case_;
-    quantization statement_;
     oracle::inputs in_;
     std::vector<float> scales_;
     std::vector<std::int32_t> zeros_;

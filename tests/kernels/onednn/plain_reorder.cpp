@@ -7,16 +7,6 @@
 
 namespace dynquant::test {
 
-quantization statement(direction dir, const dims &extents, const dims &block, data_type integer) {
-    const bool quantizing = dir == direction::quantize;
-    quantization q;
-    q.dir = dir;
-    q.src = {quantizing ? data_type::f32 : integer, extents, {}};
-    q.dst = {quantizing ? integer : data_type::f32, extents, {}};
-    q.scales = {data_type::f32, block, {}};
-    return q;
-}
-
 namespace {
 
 dnnl::memory::data_type type_of(data_type type) {

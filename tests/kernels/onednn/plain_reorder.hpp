@@ -9,9 +9,6 @@
 
 namespace dynquant::test {
 
-/// f32 to these integers, or the other way.
-quantization statement(direction dir, const dims &extents, const dims &block, data_type integer);
-
 /// dst of one dnnl::reorder with the given tensors, and with masks of the dims that the blocks divide. Empty if oneDNN
 /// refuses. Bytes between elements are zero.
 std::optional<std::vector<std::byte>> plain_reorder(const quantization &q, const oracle::inputs &in);

@@ -16,11 +16,11 @@ namespace {
 constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
 
 quantization quantize_statement(const dims &extents, const dims &block, data_type dst = data_type::u8) {
-    return statement(direction::quantize, extents, block, dst);
+    return statement_of(direction::quantize, data_type::f32, dst, extents, block);
 }
 
 quantization dequantize_statement(const dims &extents, const dims &block) {
-    return statement(direction::dequantize, extents, block, data_type::s8);
+    return statement_of(direction::dequantize, data_type::f32, data_type::s8, extents, block);
 }
 
 /// A statement of this shape that the kernel accepts until a test changes it.
