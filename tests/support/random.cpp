@@ -78,6 +78,8 @@ std::vector<float> random_scales(random_source &random, parameters kind, std::in
     return scales;
 }
 
+namespace {
+
 std::vector<std::int64_t> random_zero_points(
         random_source &random, parameters kind, data_type type, std::int64_t count) {
     const auto draw = [&]() -> std::int64_t {
@@ -97,6 +99,7 @@ std::vector<std::int64_t> random_zero_points(
     return values;
 }
 
+/// A value next to a tie or an end of dst's range under these parameters, or a special value.
 float random_real(random_source &random, const std::vector<float> &scales, std::int64_t zp) {
     const float scale = random.one_of(scales);
     const auto kind = random.within(1, 100);
@@ -110,6 +113,8 @@ float random_real(random_source &random, const std::vector<float> &scales, std::
     return random.one_of(std::vector<float> {0.0f, -0.0f, INFINITY, -INFINITY, 0x1p-149f, -0x1p-126f,
             std::numeric_limits<float>::max(), std::numeric_limits<float>::lowest()});
 }
+
+} // namespace
 
 std::int64_t parameter_count(const quantization &q) {
     std::int64_t count = 1;

@@ -44,11 +44,6 @@ enum class parameters {
 };
 
 std::vector<float> random_scales(random_source &random, parameters kind, std::int64_t count);
-std::vector<std::int64_t> random_zero_points(
-        random_source &random, parameters kind, data_type type, std::int64_t count);
-
-/// A value next to a tie or an end of dst's range under these parameters, or a special value.
-float random_real(random_source &random, const std::vector<float> &scales, std::int64_t zp);
 
 /// Draws the values that the statement does not know.
 sample random_sample(random_source &random, quantization q, parameters kind);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <stdexcept>
 
 #include "direct.hpp"
@@ -44,61 +45,50 @@ tensor as_tensor(const dg::logical_tensor &t) {
     return {convert(t.get_data_type()), t.get_dims(), t.get_dims().empty() ? dims {} : t.get_strides()};
 }
 
-template <typename T>
-std::vector<std::byte> scatter(const tensor &t, const std::vector<T> &values) {
-    std::vector<std::byte> bytes(bytes_spanned(t), guarded_buffer::pattern);
+std::size_t element_bytes(const tensor &t) {
+    return static_cast<std::size_t>(bits_in(t.type)) / 8;
+}
+
+/// Dense elements at their places, with a pattern between them.
+std::vector<std::byte> scatter(const tensor &t, const std::vector<std::byte> &dense) {
     const auto places = offsets(t.dims, t.strides);
-    if (places.size() != values.size()) throw std::logic_error("single_op: as many values as elements are wanted");
+    const auto size = element_bytes(t);
+    if (places.size() * size != dense.size())
+        throw std::logic_error("single_op: as many values as elements are wanted");
+    std::vector<std::byte> bytes(bytes_spanned(t), guarded_buffer::pattern);
     for (std::size_t i = 0; i < places.size(); ++i)
-        std::memcpy(bytes.data() + places[i] * sizeof(T), &values[i], sizeof(T));
+        std::memcpy(bytes.data() + places[i] * size, dense.data() + i * size, size);
     return bytes;
 }
 
-template <typename T>
-std::vector<T> gather(const tensor &t, std::vector<std::byte> bytes) {
-    std::vector<T> values;
+/// Dense elements of what was scattered.
+std::vector<std::byte> gather(const tensor &t, const std::vector<std::byte> &bytes) {
     const auto places = offsets(t.dims, t.strides);
-    for (const auto place : places) {
-        T value;
-        std::memcpy(&value, bytes.data() + place * sizeof(T), sizeof(T));
-        values.push_back(value);
-    }
-    for (const auto place : places)
-        std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(place * sizeof(T)), sizeof(T), guarded_buffer::pattern);
-    if (std::ranges::any_of(bytes, [](std::byte b) { return b != guarded_buffer::pattern; }))
-        throw std::logic_error("bytes between the elements of dst were written");
-    return values;
+    const auto size = element_bytes(t);
+    std::vector<std::byte> dense(places.size() * size);
+    for (std::size_t i = 0; i < places.size(); ++i)
+        std::memcpy(dense.data() + i * size, bytes.data() + places[i] * size, size);
+    if (scatter(t, dense) != bytes) throw std::logic_error("bytes between the elements of dst were written");
+    return dense;
 }
 
-template <typename T>
-std::vector<T> narrow(const std::vector<int> &values) {
-    std::vector<T> result;
-    for (const int value : values) {
-        if (value != static_cast<T>(value)) throw std::logic_error("single_op: src does not fit its type");
-        result.push_back(static_cast<T>(value));
-    }
-    return result;
-}
-
-/// Executes and returns the bytes of dst.
-std::vector<std::byte> execute(
-        const single_op &op, const variant &v, const std::vector<std::byte> &src, tensor &dst_tensor) {
+/// Executes on the dense elements of src, and returns those of dst.
+std::vector<std::byte> execute(const single_op &op, const variant &v, const std::vector<std::byte> &src) {
     const auto compiled = op.compile(v);
     const auto output = compiled.query_logical_tensor(single_op::dst);
-    dst_tensor = as_tensor(output);
+    const auto dst_tensor = as_tensor(output);
+    const auto logical = op.inputs();
 
-    std::vector<std::vector<std::byte>> contents = {src};
+    std::vector<std::vector<std::byte>> contents = {scatter(as_tensor(logical[0]), src)};
     if (op.dynamic()) {
         contents.push_back(bytes_of(op.scales));
         if (op.zps) contents.push_back(encode(convert(op.zps_type), *op.zps));
     }
-    const auto logical = op.inputs();
-    std::vector<std::unique_ptr<guarded_buffer>> buffers;
+    std::deque<guarded_buffer> buffers;
     std::vector<dg::tensor> inputs;
     for (std::size_t i = 0; i < logical.size(); ++i) {
-        buffers.push_back(std::make_unique<guarded_buffer>(contents[i].size(), guarded_buffer::place::at_back));
-        buffers.back()->fill(contents[i]);
-        inputs.emplace_back(logical[i], cpu(), buffers.back()->data());
+        buffers.emplace_back(contents[i].size(), guarded_buffer::place::at_back).fill(contents[i]);
+        inputs.emplace_back(logical[i], cpu(), buffers.back().data());
     }
     guarded_buffer dst(bytes_spanned(dst_tensor), guarded_buffer::place::at_back);
     dg::stream stream(cpu());
@@ -106,9 +96,9 @@ std::vector<std::byte> execute(
     stream.wait();
 
     for (std::size_t i = 0; i < buffers.size(); ++i)
-        if (!buffers[i]->intact() || !buffers[i]->holds(contents[i])) throw std::logic_error("an input was written");
+        if (!buffers[i].intact() || !buffers[i].holds(contents[i])) throw std::logic_error("an input was written");
     if (!dst.intact()) throw std::logic_error("bytes around dst were written");
-    return dst.bytes();
+    return gather(dst_tensor, dst.bytes());
 }
 
 } // namespace
@@ -168,21 +158,19 @@ dg::compiled_partition single_op::compile(const variant &v) const {
 }
 
 std::vector<int> single_op::quantize(const variant &v, const std::vector<float> &values) const {
-    tensor dst_tensor;
-    const auto bytes = execute(*this, v, scatter(as_tensor(inputs()[0]), values), dst_tensor);
-    const auto widen = [](const auto &narrowed) { return std::vector<int>(narrowed.begin(), narrowed.end()); };
-    if (integer == integer_type::s8) return widen(gather<std::int8_t>(dst_tensor, bytes));
-    return widen(gather<std::uint8_t>(dst_tensor, bytes));
+    const auto dst_bytes = execute(*this, v, encode_reals(data_type::f32, values));
+    std::vector<int> result;
+    for (std::size_t i = 0; i < dst_bytes.size(); ++i) // integers of 8 bits
+        result.push_back(
+                static_cast<int>(integer_from(convert(integer), std::to_integer<std::uint32_t>(dst_bytes[i]))));
+    return result;
 }
 
 std::vector<float> single_op::dequantize(const variant &v, const std::vector<int> &values) const {
-    tensor dst_tensor;
-    const auto src = as_tensor(inputs()[0]);
-    const auto bytes = execute(*this, v,
-            integer == integer_type::s8 ? scatter(src, narrow<std::int8_t>(values))
-                                        : scatter(src, narrow<std::uint8_t>(values)),
-            dst_tensor);
-    return gather<float>(dst_tensor, bytes);
+    const auto [lowest, highest] = range_of(convert(integer));
+    if (std::ranges::any_of(values, [&](int value) { return value < lowest || value > highest; }))
+        throw std::logic_error("single_op: src does not fit its type");
+    return decode_reals(data_type::f32, execute(*this, v, encode(convert(integer), {values.begin(), values.end()})));
 }
 
 } // namespace dynquant::test

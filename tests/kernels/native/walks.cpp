@@ -4,6 +4,7 @@
 
 #include "kernels/native/implementation.hpp"
 #include "kernels/native/plan.hpp"
+#include "support/direct.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
@@ -28,10 +29,9 @@ instruction_set sixteen_lanes() {
 std::vector<walk> walks_for(const dims &extents, const dims &block, dims src_strides = {}, dims dst_strides = {},
         data_type src = data_type::f32) {
     static const auto set = sixteen_lanes();
-    quantization q;
-    q.src = {src, extents, std::move(src_strides)};
-    q.dst = {data_type::u8, extents, std::move(dst_strides)};
-    q.scales = {data_type::f32, block, {}};
+    auto q = test::statement_of(direction::quantize, src, data_type::u8, extents, block);
+    q.src.strides = std::move(src_strides);
+    q.dst.strides = std::move(dst_strides);
     return plan_of(q, canonicalize(q), set).walks;
 }
 
