@@ -17,11 +17,8 @@ using dynquant::dims;
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 
 statement quantize_statement(const dims &extents, const std::string &dst_layout = "abx") {
-    test_case c;
-    c.prb.extents = extents;
-    c.qtype = granularity::per_channel;
-    c.dst_layout = layout::parse(dst_layout);
-    return statement(c);
+    return statement(
+            {.dst_layout = layout::parse(dst_layout), .qtype = granularity::per_channel, .prb = {extents, ""}});
 }
 
 /// Three channels of two elements: 1.5 / 1, 2 / 1 + 1, ... All results are worked out by hand.
@@ -55,11 +52,9 @@ TEST_F(dqbench_compare, tells_position_operands_and_results_of_what_differs) {
 }
 
 TEST(dqbench_compare_parameters, tells_which_scales_and_zero_points_differ) {
-    test_case c;
-    c.prb.extents = {2, 3};
-    c.qtype = granularity::per_channel;
-    c.types = {data_type::f32, data_type::f32, data_type::u8, data_type::u8};
-    const statement s(c);
+    const statement s({.types = {data_type::f32, data_type::f32, data_type::u8, data_type::u8},
+            .qtype = granularity::per_channel,
+            .prb = {{2, 3}, ""}});
     const parameters expected {{1.0f, nan, 0.0f}, {0, 200, 255}};
     guarded_buffer scales(12), zero_points(3);
     const auto write = [&](std::vector<float> a, std::vector<std::uint8_t> b) {
@@ -117,11 +112,9 @@ TEST(dqbench_compare_any, is_strict_beyond_moderate_parameters) {
 }
 
 TEST(dqbench_compare_dequantize, compares_bits_and_takes_any_nan) {
-    test_case c;
-    c.op = op_kind::DynamicDequantize;
-    c.types = {data_type::s8, data_type::f32, {}, data_type::f32};
-    c.prb.extents = {3};
-    const statement s(c);
+    const statement s({.op = op_kind::DynamicDequantize,
+            .types = {data_type::s8, data_type::f32, {}, data_type::f32},
+            .prb = {{3}, ""}});
     const parameters p {{1.0f}, {}};
     const std::vector<std::int8_t> src {0, 1, 2};
     const std::vector<float> expected {0.0f, nan, 2.0f};
@@ -152,12 +145,10 @@ TEST(dqbench_stray_write, finds_bytes_between_before_and_behind_elements) {
 }
 
 TEST(dqbench_for_each_element, walks_in_row_major_order) {
-    test_case c;
-    c.prb.extents = {2, 3};
-    c.qtype = granularity::per_channel;
-    c.axis = -2;
-    c.src_layout = layout::parse("strides:1x2");
-    const statement s(c);
+    const statement s({.src_layout = layout::parse("strides:1x2"),
+            .qtype = granularity::per_channel,
+            .axis = -2,
+            .prb = {{2, 3}, ""}});
     std::vector<std::int64_t> src, dst, channels;
     for_each_element(s, {10, 3}, [&](const element &e) {
         EXPECT_EQ(e.index, static_cast<std::int64_t>(src.size()));
@@ -172,10 +163,9 @@ TEST(dqbench_for_each_element, walks_in_row_major_order) {
 
 TEST(dqbench_for_each_element, scalar_has_one_and_zero_volume_none) {
     const auto count = [](const dims &extents) {
-        test_case c;
-        c.prb.extents = extents;
         int elements = 0;
-        for_each_element(statement(c), dims(extents.size(), 1), [&](const element &) { ++elements; });
+        for_each_element(
+                statement({.prb = {extents, ""}}), dims(extents.size(), 1), [&](const element &) { ++elements; });
         return elements;
     };
     EXPECT_EQ(count({}), 1);

@@ -82,12 +82,11 @@ TEST(dqbench_fill, normal_is_around_the_middle_of_the_results) {
 }
 
 TEST(dqbench_fill, normal_is_around_the_middle_of_the_codes) {
-    test_case c;
-    c.op = op_kind::Dequantize;
-    c.types = {data_type::u8, data_type::f32, {}, data_type::f32};
-    c.prb.extents = {4096};
+    const statement s({.op = op_kind::Dequantize,
+            .types = {data_type::u8, data_type::f32, {}, data_type::f32},
+            .prb = {{4096}, ""}});
     std::vector<std::uint8_t> codes(4096);
-    fill_src(statement(c), {{0.1F}, {}}, filling::normal, codes.data());
+    fill_src(s, {{0.1F}, {}}, filling::normal, codes.data());
     expect_normal({codes.begin(), codes.end()}, 128);
 }
 
@@ -178,14 +177,10 @@ struct rows_to_compute {
     std::vector<float> src = std::vector<float>(rows * columns);
 
     rows_to_compute(parameter_kind kind, filling how)
-        : s([] {
-            test_case c;
-            c.prb.extents = {rows, columns};
-            c.qtype = granularity::per_channel;
-            c.axis = 0;
-            c.computed = dynquant::scale_rule {};
-            return c;
-        }())
+        : s({.computed = dynquant::scale_rule {},
+                .qtype = granularity::per_channel,
+                .axis = 0,
+                .prb = {{rows, columns}, ""}})
         , drawn(draw_parameters(kind, rows, data_type::f32, std::nullopt, 0)) {
         fill_src(s, drawn, how, src.data());
     }
@@ -216,13 +211,12 @@ TEST(dqbench_fill, computed_scales_are_those_drawn) {
 /// Integers of more bits than f32 has, of which many are no floats.
 TEST(dqbench_fill, large_integers_have_low_bits) {
     constexpr std::int64_t count = 1000;
-    test_case c;
-    c.rule = rule_kind::onnx;
-    c.types = {data_type::s32, data_type::f32, {}, data_type::s8};
-    c.prb.extents = {count};
+    const statement s({.types = {data_type::s32, data_type::f32, {}, data_type::s8},
+            .rule = rule_kind::onnx,
+            .prb = {{count}, ""}});
     std::vector<std::int32_t> integers(count);
     const auto no_floats = [&](float scale) {
-        fill_src(statement(c), {{scale}, {}}, filling::checking, integers.data());
+        fill_src(s, {{scale}, {}}, filling::checking, integers.data());
         return std::ranges::count_if(
                 integers, [](std::int32_t value) { return static_cast<double>(static_cast<float>(value)) != value; });
     };
@@ -266,9 +260,7 @@ TEST(dqbench_guarded_buffer, sees_a_write_on_either_side) {
 }
 
 TEST(dqbench_workspace, computed_parameters_are_outputs) {
-    test_case c;
-    c.prb.extents = {2, 3};
-    c.types = {data_type::f32, data_type::f32, data_type::u8, data_type::u8};
+    test_case c {.types = {data_type::f32, data_type::f32, data_type::u8, data_type::u8}, .prb = {{2, 3}, ""}};
     const auto drawn = draw_parameters(parameter_kind::usual, 1, data_type::f32, data_type::u8, 0);
     const auto bytes = [&] {
         const workspace w(statement(c), drawn, 6, filling::checking);
@@ -286,10 +278,7 @@ TEST(dqbench_workspace, computed_parameters_are_outputs) {
 }
 
 TEST(dqbench_workspace, notices_a_changed_input) {
-    test_case c;
-    c.prb.extents = {2, 3};
-    c.types.zps = data_type::s32;
-    const statement s(c);
+    const statement s({.types = {data_type::f32, data_type::f32, data_type::s32, data_type::s8}, .prb = {{2, 3}, ""}});
     workspace w(s, draw_parameters(parameter_kind::usual, 1, data_type::f32, data_type::s32, 0), 6, filling::checking);
     w.remember_inputs();
     EXPECT_TRUE(w.inputs_unchanged());

@@ -19,13 +19,7 @@ using lines = std::vector<std::string>;
 /// Expects f to throw a usage_error in which `message` occurs.
 template <typename F>
 void expect_usage_error(F &&f, const std::string &message) {
-    try {
-        f();
-    } catch (const usage_error &e) {
-        EXPECT_TRUE(dynquant::test::contains(e.what(), message));
-        return;
-    }
-    ADD_FAILURE() << "no usage_error: " << message;
+    EXPECT_TRUE(dynquant::test::contains(dynquant::test::message_of<usage_error>(f), message));
 }
 
 /// A folder for batch files, and one for the inputs, which are found from every folder.

@@ -11,9 +11,7 @@ namespace {
 using namespace dqbench;
 
 test_case named_case() {
-    test_case c;
-    c.prb = {{8, 64}, "fc"};
-    return c;
+    return {.prb = {{8, 64}, "fc"}};
 }
 
 measurement by_hand() {

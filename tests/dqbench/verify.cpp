@@ -10,6 +10,7 @@
 #include "elements/table.hpp"
 #include "quantization/named_rules.hpp"
 #include "quantization/text.hpp"
+#include "support/program.hpp"
 #include "verify/digest.hpp"
 #include "verify/group.hpp"
 #include "verify/table.hpp"
@@ -129,12 +130,9 @@ TEST(dqbench_verify, lines_are_parsed_as_they_are_written) {
 }
 
 void expect_wrong(const std::string &lines, const std::string &message) {
-    try {
-        parse_table(lines);
-        ADD_FAILURE() << "expected an error for " << lines;
-    } catch (const std::runtime_error &e) {
-        EXPECT_EQ(e.what(), "table of verify: expected " + message);
-    }
+    EXPECT_EQ(dynquant::test::message_of<std::runtime_error>([&] { parse_table(lines); }),
+            "table of verify: expected " + message)
+            << lines;
 }
 
 TEST(dqbench_verify, wrong_lines_are_refused) {

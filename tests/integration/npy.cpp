@@ -63,13 +63,9 @@ class npy_files : public testing::Test {
 
     /// Expects one line that begins with the message.
     void expect_refused(const std::string &content, const std::string &message) const {
-        try {
-            read(content);
-            ADD_FAILURE() << "expected: " << message;
-        } catch (const std::runtime_error &e) {
-            EXPECT_EQ((std::string(e.what()) + '\n').find(message), 0u) << message << "\nbegins not\n" << e.what();
-            EXPECT_EQ(std::string(e.what()).find('\n'), std::string::npos) << e.what();
-        }
+        const auto given = dynquant::test::message_of<std::runtime_error>([&] { read(content); });
+        EXPECT_EQ((given + '\n').find(message), 0u) << message << "\nbegins not\n" << given;
+        EXPECT_EQ(given.find('\n'), std::string::npos) << given;
     }
 
     const scratch_folder scratch;

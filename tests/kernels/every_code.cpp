@@ -1,8 +1,9 @@
-// Under numerics::onnx every kernel that computes a type dequantizes every code of it right, and quantizes every
-// float16 right to each float type.
+// Every kernel that computes a type dequantizes every code of it right, and quantizes every float16 right to each float
+// type. The rule is ONNX's but for integers of 8 bits, whose zero points have 32 bits under oneDNN's.
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <optional>
 
 #include <gtest/gtest.h>
@@ -184,6 +185,30 @@ TEST(integers_of_32_bits, are_dequantized_right) {
             const sample s {q, {bytes_of(src), bytes_of(std::vector {1.0F}), bytes_of_code(type, zero_point)}};
             EXPECT_TRUE(computed_right(s, universal_variants()));
         }
+}
+
+// Under oneDNN's rule, by zero points and scales that need each kind of rounding.
+TEST(integers_of_8_bits, are_dequantized_right) {
+    const auto expect_right = [](float scale, std::int32_t zero_point) {
+        for (const auto type : {s8, u8}) {
+            const auto q = statement_of(direction::dequantize, f32, type, {256}, {256}, s32);
+            const sample s {q, {every_code(type), bytes_of(std::vector {scale}), bytes_of(std::vector {zero_point})}};
+            EXPECT_TRUE(computed_right(s, universal_variants())) << "scale " << scale << ", zp " << zero_point;
+        }
+    };
+    // The difference exceeds 24 bits from 2^24 on, and 32 bits at the ends of s32.
+    for (const std::int32_t zero_point : {0, 1, -1, 127, -128, 255, (1 << 24) - 256, (1 << 24) - 1, 1 << 24,
+                 (1 << 24) + 1, -(1 << 24) - 1, 123456789, INT32_MAX, INT32_MAX - 1, INT32_MAX - 126, INT32_MAX - 127,
+                 INT32_MAX - 254, INT32_MAX - 255, INT32_MAX - 256, INT32_MIN, INT32_MIN + 1, INT32_MIN + 127,
+                 INT32_MIN + 255, INT32_MIN + 256})
+        for (const float scale : {1.0f, 0.1f, -0x1.234566p-3f})
+            expect_right(scale, zero_point);
+    using limits = std::numeric_limits<float>;
+    for (const float scale :
+            {0.0f, -0.0f, limits::denorm_min(), 0x1.8p-149f, -0x1.fffffcp-127f, limits::min(), 0x1.8p-130f,
+                    limits::max(), limits::lowest(), limits::infinity(), -limits::infinity(), limits::quiet_NaN()})
+        for (const std::int32_t zero_point : {0, 7, INT32_MIN})
+            expect_right(scale, zero_point);
 }
 
 } // namespace

@@ -12,17 +12,14 @@
 namespace dynquant::test {
 namespace {
 
-/// Types and zero points vary with the shape, so all combinations occur.
-class mixer {
-  public:
-    explicit mixer(direction dir)
-        : dir_(dir) {}
-
-    testing::AssertionResult operator()(
+class row_shapes : public testing::TestWithParam<direction> {
+  protected:
+    /// Types and zero points vary with the shape, so all combinations occur.
+    testing::AssertionResult mixed(
             const dims &extents, const dims &block, dims src_strides = {}, dims dst_strides = {}) {
         random_source random(static_cast<std::uint64_t>(++count_));
         const auto integer = count_ % 2 == 0 ? data_type::s8 : data_type::u8;
-        auto q = statement_of(dir_, data_type::f32, integer, extents, block);
+        auto q = statement_of(GetParam(), data_type::f32, integer, extents, block);
         q.src.strides = std::move(src_strides);
         q.dst.strides = std::move(dst_strides);
         constexpr data_type types[] = {data_type::s8, data_type::u8, data_type::s32};
@@ -32,13 +29,7 @@ class mixer {
     }
 
   private:
-    direction dir_;
     int count_ = 0;
-};
-
-class row_shapes : public testing::TestWithParam<direction> {
-  protected:
-    mixer mixed {GetParam()};
 };
 
 TEST_P(row_shapes, per_channel_with_short_inner_runs) {

@@ -1,4 +1,4 @@
-// Runs a program as a user does, in a temporary folder, or a function in a child process.
+// Runs a program as a user does, in a temporary folder, or a function in a child process. What an error says.
 #pragma once
 
 #include <cstdlib>
@@ -36,6 +36,18 @@ inline std::string contents(const std::filesystem::path &file) {
 
 inline testing::AssertionResult contains(const std::string &text, const std::string &part) {
     return testing::AssertionResult(text.find(part) != std::string::npos) << "'" << part << "' in\n" << text;
+}
+
+/// What an Error thrown by f says.
+template <typename Error, typename F>
+std::string message_of(F &&f) {
+    try {
+        f();
+    } catch (const Error &e) {
+        return e.what();
+    }
+    ADD_FAILURE() << "no error";
+    return {};
 }
 
 struct outcome {

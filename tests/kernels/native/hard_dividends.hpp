@@ -5,6 +5,8 @@
 #include <bit>
 #include <cstdint>
 
+#include <oneapi/tbb/parallel_for.h>
+
 namespace dynquant::test {
 
 inline constexpr std::uint32_t two_23 = 1u << 23, two_24 = 1u << 24, two_25 = 1u << 25;
@@ -37,6 +39,12 @@ void for_each_hard_dividend(std::uint32_t s, F &&f) {
             }
         }
     }
+}
+
+/// Calls f(S) for all 24-bit divisors S, on several threads.
+template <typename F>
+void for_each_divisor(const F &f) {
+    tbb::parallel_for(two_23, two_24, f);
 }
 
 } // namespace dynquant::test

@@ -9,8 +9,6 @@
 #include <cmath>
 
 #include <gtest/gtest.h>
-#include <oneapi/tbb/blocked_range.h>
-#include <oneapi/tbb/parallel_for.h>
 
 #include "hard_dividends.hpp"
 
@@ -44,14 +42,12 @@ bool has_bits(float x, int bits) {
 
 TEST(two_part_reciprocal, is_accepted_for_exactly_the_scales_that_it_divides_by) {
     std::atomic<std::int64_t> refused = 0, wrongly_accepted = 0, wrongly_refused = 0;
-    tbb::parallel_for(tbb::blocked_range<std::uint32_t>(two_23, two_24), [&](const auto &divisors) {
-        for (auto s = divisors.begin(); s != divisors.end(); ++s) {
-            const bool accepted = has_exact_two_part_reciprocal(static_cast<float>(s));
-            const bool exact = is_exact_for_hard_dividends(s);
-            refused += !accepted;
-            wrongly_accepted += accepted && !exact;
-            wrongly_refused += !accepted && exact;
-        }
+    for_each_divisor([&](std::uint32_t s) {
+        const bool accepted = has_exact_two_part_reciprocal(static_cast<float>(s));
+        const bool exact = is_exact_for_hard_dividends(s);
+        refused += !accepted;
+        wrongly_accepted += accepted && !exact;
+        wrongly_refused += !accepted && exact;
     });
     EXPECT_EQ(wrongly_accepted, 0);
     EXPECT_EQ(wrongly_refused, 0);
@@ -62,15 +58,14 @@ TEST(two_part_reciprocal, is_accepted_for_exactly_the_scales_that_it_divides_by)
 /// 11 bits have 12 bits, so both quotients are on the same side of every midpoint. Some have 13 bits.
 TEST(two_part_reciprocal, is_exact_for_all_scales_once_it_is_rounded_to_11_bits) {
     std::atomic<std::int64_t> differing = 0, apart = 0, of_12_bits = 0, of_13_bits = 0;
-    tbb::parallel_for(tbb::blocked_range<std::uint32_t>(two_23, two_24), [&](const auto &divisors) {
-        for (auto s = divisors.begin(); s != divisors.end(); ++s)
-            for_each_hard_quotient(s, [&](float by_parts, float quotient) {
-                if (by_parts == quotient) return;
-                ++differing;
-                apart += std::nextafter(by_parts, quotient) != quotient;
-                of_12_bits += has_bits(by_parts, 12) || has_bits(quotient, 12);
-                of_13_bits += has_bits(by_parts, 13) || has_bits(quotient, 13);
-            });
+    for_each_divisor([&](std::uint32_t s) {
+        for_each_hard_quotient(s, [&](float by_parts, float quotient) {
+            if (by_parts == quotient) return;
+            ++differing;
+            apart += std::nextafter(by_parts, quotient) != quotient;
+            of_12_bits += has_bits(by_parts, 12) || has_bits(quotient, 12);
+            of_13_bits += has_bits(by_parts, 13) || has_bits(quotient, 13);
+        });
     });
     EXPECT_EQ(differing, 106762);
     EXPECT_EQ(apart, 0);
@@ -80,12 +75,11 @@ TEST(two_part_reciprocal, is_exact_for_all_scales_once_it_is_rounded_to_11_bits)
 
 TEST(two_part_reciprocal, residual_is_the_rounded_quotient) {
     std::atomic<std::int64_t> wrong = 0;
-    tbb::parallel_for(tbb::blocked_range<std::uint32_t>(two_23, two_24), [&](const auto &significands) {
-        for (auto s = significands.begin(); s != significands.end(); ++s)
-            for (const int exponent : {-75 - 23, 0, 74 - 23}) {
-                const float scale = std::ldexp(static_cast<float>(s), exponent), high = 1 / scale;
-                wrong += reciprocal_residual(scale, high) != std::fma(-high, scale, 1.0f) / scale;
-            }
+    for_each_divisor([&](std::uint32_t s) {
+        for (const int exponent : {-75 - 23, 0, 74 - 23}) {
+            const float scale = std::ldexp(static_cast<float>(s), exponent), high = 1 / scale;
+            wrong += reciprocal_residual(scale, high) != std::fma(-high, scale, 1.0f) / scale;
+        }
     });
     EXPECT_EQ(wrong, 0);
 }

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "support/environment.hpp"
+#include "support/program.hpp"
 #include "support/sampling.hpp"
 
 namespace dynquant::test {
@@ -60,13 +61,8 @@ TEST(case_sampler, meets_each_value_of_nested_loops) {
 TEST(case_sampler, refuses_what_is_no_count) {
     for (const char *text : {"", "0", "-7", "7x", "seven"}) {
         const scoped_variable variable("DYNQUANT_TEST_SAMPLE", text);
-        try {
-            case_sampler();
-            ADD_FAILURE() << "took '" << text << "'";
-        } catch (const std::invalid_argument &refusal) {
-            EXPECT_EQ(std::string(refusal.what()),
-                    "DYNQUANT_TEST_SAMPLE: expected a number from 1 on, given '" + std::string(text) + "'");
-        }
+        EXPECT_EQ(message_of<std::invalid_argument>([] { case_sampler(); }),
+                "DYNQUANT_TEST_SAMPLE: expected a number from 1 on, given '" + std::string(text) + "'");
     }
 }
 
