@@ -33,17 +33,21 @@ class dqbench_reader : public testing::Test {
         return (folder / name).string();
     }
 
-    /// The arguments that reproduce each case.
-    std::vector<std::string> read(const std::vector<std::string> &arguments) const {
+    std::vector<job> jobs_of(const lines &arguments) const {
         reader input(folder / "inputs");
         input.read_arguments(arguments);
-        std::vector<std::string> lines;
-        for (const auto &job : input.jobs())
-            lines.push_back(repro(job.what));
-        return lines;
+        return input.jobs();
     }
 
-    void expect_refused(const std::vector<std::string> &arguments, const std::string &message) const {
+    /// The arguments that reproduce each case.
+    lines read(const lines &arguments) const {
+        lines all;
+        for (const auto &job : jobs_of(arguments))
+            all.push_back(repro(job));
+        return all;
+    }
+
+    void expect_refused(const lines &arguments, const std::string &message) const {
         expect_usage_error([&] { read(arguments); }, message);
     }
 
@@ -86,31 +90,25 @@ inline const std::string x = strided(1, "f32", "2, 3", "3, 1"), y = strided(2, "
 inline const std::string quantize = op(7, "Quantize", scales("0.5") + ", " + zps("3"), x, y);
 inline const std::string quantized = "--op=Quantize --dt=f32:f32:s32:u8 ";
 
-class dqbench_graph : public testing::Test {
+/// A graph in a file.
+class dqbench_graph : public dqbench_reader {
   protected:
-    std::string write(const std::string &content) const {
-        std::ofstream(file) << content;
-        return "--case=" + file;
-    }
+    std::string write(const std::string &content) const { return "--case=" + dqbench_reader::write("g.json", content); }
 
-    /// Writes a graph to a file, and gives the jobs of these arguments.
-    std::vector<job> jobs(const std::string &content, std::vector<std::string> arguments = {}) const {
+    lines with(const std::string &content, lines arguments) const {
         arguments.push_back(write(content));
-        reader input(folder.path);
-        input.read_arguments(arguments);
-        return input.jobs();
+        return arguments;
     }
 
-    lines repros(const std::string &content, const std::vector<std::string> &arguments = {}) const {
-        lines all;
-        for (const auto &each : jobs(content, arguments))
-            all.push_back(repro(each));
-        return all;
+    /// The jobs of these arguments and the graph.
+    std::vector<job> jobs(const std::string &content, const lines &arguments = {}) const {
+        return jobs_of(with(content, arguments));
     }
-
-    void expect_refused(const std::string &content, const std::string &message,
-            const std::vector<std::string> &arguments = {}) const {
-        expect_usage_error([&] { jobs(content, arguments); }, message);
+    lines repros(const std::string &content, const lines &arguments = {}) const {
+        return read(with(content, arguments));
+    }
+    void expect_refused(const std::string &content, const std::string &message, const lines &arguments = {}) const {
+        dqbench_reader::expect_refused(with(content, arguments), message);
     }
 
     /// Expects success or a usage_error that names the file.
@@ -122,8 +120,7 @@ class dqbench_graph : public testing::Test {
         }
     }
 
-    const dynquant::test::scratch_folder folder;
-    const std::string file = (folder.path / "g.json").string();
+    const std::string file = (folder / "g.json").string();
 };
 
 } // namespace dqbench::tests

@@ -73,7 +73,7 @@ TEST_F(dqbench_graph, fpmath_mode_is_the_files_unless_an_option_says_another) {
 
 TEST_F(dqbench_graph, other_ops_are_told) {
     const auto add = [](int id) { return op(id, "Add", R"("whatever": [])", x, x); };
-    reader input(folder.path);
+    reader input(folder);
     input.read_arguments({write(graph(add(1) + ", " + quantize + ", " + op(2, "ReLU", "", x, x) + ", " + add(3)))});
     EXPECT_EQ(input.jobs().size(), 1u);
     EXPECT_EQ(input.notes(), (lines {file + ": not of this family: Add (2), ReLU"}));

@@ -222,10 +222,10 @@ TEST_F(dqbench_graph_refusals, huge_tensors_are_refused_or_need_no_memory) {
 }
 
 TEST_F(dqbench_graph_refusals, files_that_cannot_be_read_are_refused) {
-    const auto here = folder.path.string();
-    const auto refused = refused_by([&](auto &path) { reader(folder.path).read_arguments({"--case=" + path}); });
+    const auto here = folder.string();
+    const auto refused = refused_by([&](auto &path) { reader(folder).read_arguments({"--case=" + path}); });
     refused({
-            {"nowhere", {"'nowhere' was not found", (folder.path / "nowhere").string()}},
+            {"nowhere", {"'nowhere' was not found", (folder / "nowhere").string()}},
             {here, {"'" + here + "'", "directory"}},
             {"/dev/zero", {"'/dev/zero'", "expected at most 67108864 bytes"}}, // endless
     });
