@@ -1,8 +1,7 @@
 // run allocates nothing on native and reference, whatever the statement. This is a separate program, because
 // counting_new.cpp replaces operator new.
 #include "support/counting_new.hpp"
-#include "support/random_computed.hpp"
-#include "support/random_onnx.hpp"
+#include "support/random.hpp"
 
 namespace dynquant::test {
 namespace {

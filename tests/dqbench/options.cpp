@@ -24,12 +24,17 @@ void set(settings &s, const std::string &name, const std::string &value) {
 
 using given = std::vector<std::pair<std::string, std::string>>;
 
-/// The one case that these options make.
-test_case single(const given &options) {
+/// The cases that these options make.
+std::vector<test_case> cases_of(const given &options) {
     settings s;
     for (const auto &[name, value] : options)
         set(s, name, value);
-    const auto cases = s.cases_for(some_problem);
+    return s.cases_for(some_problem);
+}
+
+/// The one case that these options make.
+test_case single(const given &options) {
+    const auto cases = cases_of(options);
     EXPECT_EQ(cases.size(), 1u);
     return cases.front();
 }
@@ -73,11 +78,8 @@ TEST(dqbench_options, data_types_follow_the_operator_until_they_are_given) {
 }
 
 TEST(dqbench_options, lists_multiply) {
-    settings s;
-    set(s, "op", "DynamicQuantize,Quantize");
-    set(s, "threads", "1,2,4");
-    set(s, "stag", "abx,strides:5x1");
-    const auto cases = s.cases_for(some_problem);
+    const auto cases =
+            cases_of({{"op", "DynamicQuantize,Quantize"}, {"threads", "1,2,4"}, {"stag", "abx,strides:5x1"}});
     EXPECT_EQ(cases.size(), 12u);
     std::set<std::string> different;
     for (const auto &c : cases)
@@ -168,10 +170,7 @@ TEST(dqbench_options, the_global_scale) {
 }
 
 TEST(dqbench_options, axis_multiplies_per_channel_only) {
-    settings s;
-    set(s, "axis", "0,1,-1");
-    set(s, "qtype", "per_tensor,per_channel");
-    const auto cases = s.cases_for(some_problem);
+    const auto cases = cases_of({{"axis", "0,1,-1"}, {"qtype", "per_tensor,per_channel"}});
     ASSERT_EQ(cases.size(), 4u);
     EXPECT_EQ(cases[0].qtype, granularity::per_tensor);
     EXPECT_EQ(cases[1].axis, 0);
@@ -179,10 +178,7 @@ TEST(dqbench_options, axis_multiplies_per_channel_only) {
 }
 
 TEST(dqbench_options, group_multiplies_per_group_only) {
-    settings s;
-    set(s, "group", "1x32,64");
-    set(s, "qtype", "per_tensor,per_group");
-    const auto cases = s.cases_for(some_problem);
+    const auto cases = cases_of({{"group", "1x32,64"}, {"qtype", "per_tensor,per_group"}});
     ASSERT_EQ(cases.size(), 3u);
     EXPECT_EQ(cases[1].group, (dynquant::dims {1, 32}));
     EXPECT_EQ(cases[2].group, dynquant::dims {64});
@@ -211,25 +207,12 @@ TEST(dqbench_options, reset_forgets_what_to_run_and_keeps_how) {
 }
 
 TEST(dqbench_options, repro_reads_back) {
-    settings s;
-    set(s, "mode", "CP");
-    set(s, "kernel", "auto,native,onednn,reference");
-    set(s, "isa", "auto,scalar,avx512");
-    set(s, "threads", "0,3");
-    set(s, "peer", "xnnpack,flat");
-    set(s, "api", "graph,direct");
-    set(s, "max-ms-per-prb", "12.3");
-    set(s, "fix-times-per-prb", "4");
-    set(s, "op", "DynamicQuantize,DynamicDequantize,Quantize,Dequantize");
-    set(s, "dt", "f32:f32:undef:s8,u8:f32:s32:f32");
-    set(s, "fpmath-mode", "strict,any,bf16");
-    set(s, "data", "normal");
-    set(s, "params", "usual,pow2,wild");
-    set(s, "stag", "abx,strides:5x0");
-    set(s, "dtag", "abx,any");
-    set(s, "qtype", "per_tensor,per_channel");
-    set(s, "axis", "1,-1");
-    const auto cases = s.cases_for(some_problem);
+    const auto cases = cases_of({{"mode", "CP"}, {"kernel", "auto,native,onednn,reference"},
+            {"isa", "auto,scalar,avx512"}, {"threads", "0,3"}, {"peer", "xnnpack,flat"}, {"api", "graph,direct"},
+            {"max-ms-per-prb", "12.3"}, {"fix-times-per-prb", "4"},
+            {"op", "DynamicQuantize,DynamicDequantize,Quantize,Dequantize"}, {"dt", "f32:f32:undef:s8,u8:f32:s32:f32"},
+            {"fpmath-mode", "strict,any,bf16"}, {"data", "normal"}, {"params", "usual,pow2,wild"},
+            {"stag", "abx,strides:5x0"}, {"dtag", "abx,any"}, {"qtype", "per_tensor,per_channel"}, {"axis", "1,-1"}});
     EXPECT_EQ(cases.size(), 4u * 3 * 2 * 2 * 4 * 2 * 3 * 3 * 2 * 2 * 3);
     for (const auto &c : cases) {
         settings again;

@@ -15,13 +15,11 @@ test_case named_case() {
 }
 
 measurement by_hand() {
-    measurement m;
-    m.ran = {dynquant::kernel_kind::native, "avx2"};
-    m.elements = 512;
-    m.input_bytes = 2048;
-    m.output_bytes = 512;
-    m.own = {0.5, 1, 2, 4, 0.25};
-    return m;
+    return {.ran = {dynquant::kernel_kind::native, "avx2"},
+            .elements = 512,
+            .input_bytes = 2048,
+            .output_bytes = 512,
+            .own = {0.5, 1, 2, 4, 0.25}};
 }
 
 /// Three peers (one ran, one refused, one is absent) and the flat loop.

@@ -89,6 +89,16 @@ def lines_with(pattern, root, folders, but=()):
 class Sources(unittest.TestCase):
     FOLDERS = ("src", "include", "models", "tools", "tests", "examples")
 
+    def tree(self, files):
+        """A temporary folder with these files."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        for name, text in files.items():
+            path = pathlib.Path(folder.name, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return pathlib.Path(folder.name)
+
     def test_only_targets_asks_the_processor(self):
         self.assertEqual(lines_with(ASKS_THE_PROCESSOR, ROOT, self.FOLDERS, ["src/targets"]), [])
         self.assertNotEqual(lines_with(ASKS_THE_PROCESSOR, ROOT, ["src/targets"]), [])
@@ -102,49 +112,37 @@ class Sources(unittest.TestCase):
         self.assertEqual(lines_with(ORDERS_INSTRUCTION_SETS, ROOT, self.FOLDERS), [])
 
     def test_an_order_is_found(self):
-        with tempfile.TemporaryDirectory() as folder:
-            source = pathlib.Path(folder, "src")
-            source.mkdir()
-            lines = ["if (value >= isa::avx2) return 1;", "if (isa::avx2 < value) return 1;", "return value == isa::avx2;",
-                     "const auto most = std::min(isa::avx2, cap);", "if (best_isa() > cap) return;", "// >= isa::avx2",
-                     "if (__builtin_cpu_supports(name)) return;"]
-            (source / "x.cpp").write_text("\n".join(lines))
-            self.assertEqual([number for _, number in lines_with(ORDERS_INSTRUCTION_SETS, source.parent, ["src"])],
-                             [1, 2, 4, 5])
-            self.assertEqual(lines_with(ASKS_THE_PROCESSOR, source.parent, ["src"]), [("src/x.cpp", 7)])
+        lines = ["if (value >= isa::avx2) return 1;", "if (isa::avx2 < value) return 1;", "return value == isa::avx2;",
+                 "const auto most = std::min(isa::avx2, cap);", "if (best_isa() > cap) return;", "// >= isa::avx2",
+                 "if (__builtin_cpu_supports(name)) return;"]
+        root = self.tree({"src/x.cpp": "\n".join(lines)})
+        self.assertEqual([number for _, number in lines_with(ORDERS_INSTRUCTION_SETS, root, ["src"])], [1, 2, 4, 5])
+        self.assertEqual(lines_with(ASKS_THE_PROCESSOR, root, ["src"]), [("src/x.cpp", 7)])
 
     def test_layers_hold(self):
         self.assertEqual(forbidden_includes(ROOT / "src"), [])
         self.assertEqual(forbidden_includes(ROOT / "models", ["model"]), [])
 
     def test_a_forbidden_include_is_found(self):
-        with tempfile.TemporaryDirectory() as folder:
-            source = pathlib.Path(folder)
-            for name, text in [
-                ("quantization/check.cpp", '#include "quantization/shape.hpp"\n#include "kernels/kernels.hpp"\n'),
-                ("kernels/native/native.cpp", '#include "kernels/onednn/call.hpp"\n'),
-                ("kernels/kernels.cpp", '#include "kernels/native/plan.hpp"\n'),
-                ("elsewhere/new.cpp", ""),
-            ]:
-                (source / name).parent.mkdir(parents=True, exist_ok=True)
-                (source / name).write_text(text)
-            self.assertEqual(forbidden_includes(source), [
-                ("elsewhere/new.cpp", "a layer of the table in test_sources.py"),
-                ("kernels/native/native.cpp", "kernels/onednn/call.hpp"),
-                ("quantization/check.cpp", "kernels/kernels.hpp"),
-            ])
+        source = self.tree({
+            "quantization/check.cpp": '#include "quantization/shape.hpp"\n#include "kernels/kernels.hpp"\n',
+            "kernels/native/native.cpp": '#include "kernels/onednn/call.hpp"\n',
+            "kernels/kernels.cpp": '#include "kernels/native/plan.hpp"\n',
+            "elsewhere/new.cpp": "",
+        })
+        self.assertEqual(forbidden_includes(source), [
+            ("elsewhere/new.cpp", "a layer of the table in test_sources.py"),
+            ("kernels/native/native.cpp", "kernels/onednn/call.hpp"),
+            ("quantization/check.cpp", "kernels/kernels.hpp"),
+        ])
 
     def test_headers_of_the_native_kernel_are_at_most_six_deep(self):
         self.assertLessEqual(floors_of_headers(ROOT / "src", "kernels/native"), 6)
 
     def test_headers_below_each_other_are_counted(self):
-        with tempfile.TemporaryDirectory() as folder:
-            source = pathlib.Path(folder)
-            (source / "a").mkdir()
-            for name, text in [("x.cpp", '#include "a/one.hpp"\n'), ("one.hpp", '#include "a/two.hpp"\n'),
-                               ("two.hpp", '#include "b/three.hpp"\n'), ("y.cpp", '#include "a/two.hpp"\n')]:
-                (source / "a" / name).write_text(text)
-            self.assertEqual(floors_of_headers(source, "a"), 2)
+        source = self.tree({"a/x.cpp": '#include "a/one.hpp"\n', "a/one.hpp": '#include "a/two.hpp"\n',
+                            "a/two.hpp": '#include "b/three.hpp"\n', "a/y.cpp": '#include "a/two.hpp"\n'})
+        self.assertEqual(floors_of_headers(source, "a"), 2)
 
     def test_every_file_of_the_libraries_and_tools_is_compiled_once(self):
         with open(os.environ["COMPILE_COMMANDS"]) as file:

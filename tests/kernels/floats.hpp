@@ -37,16 +37,16 @@ inline const std::vector<float_case> float_cases = {
 };
 
 /// clamp(RNE(x / s) + zp). Rounding to double first does no harm: it has more than twice the bits of a float.
-inline int quantized_by_onnx(float x, const float_case &c, int lowest, int highest) {
+inline std::int64_t quantized_by_onnx(float x, const float_case &c, std::int64_t lowest, std::int64_t highest) {
     const double quotient = static_cast<float>(double {x} / c.scale);
     if (std::isnan(quotient)) return lowest;
-    return static_cast<int>(std::clamp(
+    return static_cast<std::int64_t>(std::clamp(
             std::nearbyint(quotient) + c.zero_point, static_cast<double>(lowest), static_cast<double>(highest)));
 }
 
 /// The oracle's result for x, as bits.
 inline std::uint8_t expected_bits(float x, const float_case &c, data_type integer, numerics rule) {
-    const int lowest = integer == data_type::s8 ? -128 : 0, highest = lowest + 255;
+    const auto [lowest, highest] = range_of(integer);
     return static_cast<std::uint8_t>(rule == numerics::onnx
                     ? quantized_by_onnx(x, c, lowest, highest)
                     : oracle::quantize(x, c.scale, c.zero_point, lowest, highest));
@@ -63,12 +63,13 @@ inline void expect_quantized(const float_case &c, data_type integer, const std::
     q.zero_points->values = {static_cast<double>(c.zero_point)};
     q.rule = rule;
 
-    const int lowest = integer == data_type::s8 ? -128 : 0, highest = lowest + 255;
     std::vector<std::uint8_t> dst(count);
     const auto allowed = [&](std::size_t i) {
-        if (dst[i] == expected[i]) return true;
-        const int given = integer == data_type::s8 ? static_cast<std::int8_t>(dst[i]) : dst[i];
-        return rule == numerics::any && oracle::allows_any(given, src[i], c.scale, c.zero_point, lowest, highest);
+        const auto [lowest, highest] = range_of(integer);
+        return dst[i] == expected[i]
+                || (rule == numerics::any
+                        && oracle::allows_any(
+                                integer_from(integer, dst[i]), src[i], c.scale, c.zero_point, lowest, highest));
     };
     for (const auto &v : universal_variants()) {
         prepare(q, v.forced()).run({src.data(), nullptr, nullptr, dst.data()});

@@ -19,53 +19,23 @@ using counts = std::map<std::string, int>;
 static counts calls;
 
 // Declared with the linker's names: `real_` is the function, `counted_` is what the library calls in its place.
-#define DYNQUANT_REAL(name) asm("__real_" name)
-#define DYNQUANT_COUNTED(name) asm("__wrap_" name)
-
-std::optional<problem> real_check(const quantization &) DYNQUANT_REAL(DYNQUANT_CHECK);
-std::optional<problem> counted_check(const quantization &) DYNQUANT_COUNTED(DYNQUANT_CHECK);
-std::optional<problem> counted_check(const quantization &q) {
-    ++calls["check"];
-    return real_check(q);
-}
-
-std::vector<canonical_form> real_canonicalize(const quantization &) DYNQUANT_REAL(DYNQUANT_CANONICALIZE);
-std::vector<canonical_form> counted_canonicalize(const quantization &) DYNQUANT_COUNTED(DYNQUANT_CANONICALIZE);
-std::vector<canonical_form> counted_canonicalize(const quantization &q) {
-    ++calls["canonicalize"];
-    return real_canonicalize(q);
-}
-
-kernels::native::tiling real_cut(const quantization &) DYNQUANT_REAL(DYNQUANT_CUT);
-kernels::native::tiling counted_cut(const quantization &) DYNQUANT_COUNTED(DYNQUANT_CUT);
-kernels::native::tiling counted_cut(const quantization &q) {
-    ++calls["cut"];
-    return real_cut(q);
-}
-
-const scale_rule *real_find_rule(const std::string &) DYNQUANT_REAL(DYNQUANT_FIND_RULE);
-const scale_rule *counted_find_rule(const std::string &) DYNQUANT_COUNTED(DYNQUANT_FIND_RULE);
-const scale_rule *counted_find_rule(const std::string &name) {
-    ++calls["find_rule"];
-    return real_find_rule(name);
-}
+#define DYNQUANT_COUNT(label, symbol, result, name, parameters, given)                                                 \
+    result real_##name parameters asm("__real_" symbol);                                                               \
+    result counted_##name parameters asm("__wrap_" symbol);                                                            \
+    result counted_##name parameters {                                                                                 \
+        ++calls[label];                                                                                                \
+        return real_##name given;                                                                                      \
+    }
 
 using optional_rule = std::optional<scale_rule>;
-quantization real_lower(const graph::core::op_record &, numerics, const optional_rule &)
-        DYNQUANT_REAL(DYNQUANT_LOWER_OP);
-quantization counted_lower(const graph::core::op_record &, numerics, const optional_rule &)
-        DYNQUANT_COUNTED(DYNQUANT_LOWER_OP);
-quantization counted_lower(const graph::core::op_record &op, numerics rule, const optional_rule &computed) {
-    ++calls["lower op"];
-    return real_lower(op, rule, computed);
-}
-
-onnx::lowering real_lower_node(const onnx::node &) DYNQUANT_REAL(DYNQUANT_LOWER_NODE);
-onnx::lowering counted_lower_node(const onnx::node &) DYNQUANT_COUNTED(DYNQUANT_LOWER_NODE);
-onnx::lowering counted_lower_node(const onnx::node &n) {
-    ++calls["lower node"];
-    return real_lower_node(n);
-}
+DYNQUANT_COUNT("check", DYNQUANT_CHECK, std::optional<problem>, check, (const quantization &q), (q))
+DYNQUANT_COUNT(
+        "canonicalize", DYNQUANT_CANONICALIZE, std::vector<canonical_form>, canonicalize, (const quantization &q), (q))
+DYNQUANT_COUNT("cut", DYNQUANT_CUT, kernels::native::tiling, cut, (const quantization &q), (q))
+DYNQUANT_COUNT("find_rule", DYNQUANT_FIND_RULE, const scale_rule *, find_rule, (const std::string &name), (name))
+DYNQUANT_COUNT("lower op", DYNQUANT_LOWER_OP, quantization, lower,
+        (const graph::core::op_record &op, numerics rule, const optional_rule &computed), (op, rule, computed))
+DYNQUANT_COUNT("lower node", DYNQUANT_LOWER_NODE, onnx::lowering, lower_node, (const onnx::node &n), (n))
 
 namespace {
 

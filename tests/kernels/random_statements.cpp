@@ -2,8 +2,7 @@
 // number of threads.
 #include <gtest/gtest.h>
 
-#include "support/random_computed.hpp"
-#include "support/random_onnx.hpp"
+#include "support/random.hpp"
 
 namespace dynquant::test {
 namespace {

@@ -22,8 +22,7 @@ const std::string right = "per_channel_zps: 6 2 255 10 0 204\n" // scales 1 0.5 
 
 outcome outcome_of(const std::string &environment, const std::string &program, const std::string &arguments = "") {
     const scratch_folder folder;
-    const auto leaks_of_onednn = "LSAN_OPTIONS=print_suppressions=0:suppressions=" ONEDNN_LEAKS " ";
-    auto result = run_program(folder.path, leaks_of_onednn + environment, program, arguments);
+    auto result = run_program(folder.path, environment, program, arguments);
     EXPECT_EQ(result.status, 0) << result.err;
     return result;
 }

@@ -17,9 +17,10 @@ inline constexpr onnx::element_type undefined = 0, float32 = 1, uint8 = 2, int8 
 } // namespace tensor_proto
 
 inline onnx::node make_node(const std::string &op_type, std::int64_t opset, std::vector<onnx::value> inputs,
-        std::vector<onnx::attribute> attributes = {}) {
+        std::vector<onnx::attribute> attributes = {}, const std::string &domain = "") {
     onnx::node n;
     n.op_type = op_type;
+    n.domain = domain;
     n.opset = opset;
     n.name = "q1";
     n.inputs = std::move(inputs);
@@ -39,16 +40,12 @@ inline onnx::node dequantize_linear(
 
 inline onnx::node quark(
         const std::string &op_type, std::vector<onnx::value> inputs, std::vector<onnx::attribute> attributes = {}) {
-    auto n = make_node(op_type, 1, std::move(inputs), std::move(attributes));
-    n.domain = "com.amd.quark";
-    return n;
+    return make_node(op_type, 1, std::move(inputs), std::move(attributes), "com.amd.quark");
 }
 
 /// That of the domain dynquant.
 inline onnx::node dynamic_quantize_linear(onnx::value x, std::vector<onnx::attribute> attributes = {}) {
-    auto n = make_node("DynamicQuantizeLinear", 1, {std::move(x)}, std::move(attributes));
-    n.domain = "dynquant";
-    return n;
+    return make_node("DynamicQuantizeLinear", 1, {std::move(x)}, std::move(attributes), "dynquant");
 }
 
 /// An attribute of type STRING.

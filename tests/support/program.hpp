@@ -55,13 +55,24 @@ struct outcome {
     std::string out, err;
 };
 
-/// Runs a program by the shell in `folder`, which also receives the files of its output.
+#ifdef ONEDNN_LEAKS
+/// Runs a program by the shell in `folder`, which also receives the files of its output. The leak sanitizer is told of
+/// oneDNN's own leaks, which the file ONEDNN_LEAKS lists.
 inline outcome run_program(const std::filesystem::path &folder, const std::string &environment,
         const std::string &program, const std::string &arguments) {
-    const auto command = "cd '" + folder.string() + "' && " + environment + " '" + program + "' " + arguments
+    const std::string leaks = "LSAN_OPTIONS=print_suppressions=0:suppressions='" ONEDNN_LEAKS "' ";
+    const auto command = "cd '" + folder.string() + "' && " + leaks + environment + " '" + program + "' " + arguments
             + " >out.txt 2>err.txt";
     const int status = std::system(command.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(folder / "out.txt"), contents(folder / "err.txt")};
+}
+#endif
+
+/// What a program printed that succeeds and has nothing to say on stderr.
+inline std::string out_of_success(const outcome &of, const std::string &arguments) {
+    EXPECT_EQ(of.status, 0) << arguments << '\n' << of.out;
+    EXPECT_EQ(of.err, "") << arguments;
+    return of.out;
 }
 
 /// Whether f() holds in a child. A child that hangs is killed.

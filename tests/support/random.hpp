@@ -48,13 +48,36 @@ std::vector<float> random_scales(random_source &random, parameters kind, std::in
 /// Draws the values that the statement does not know.
 sample random_sample(random_source &random, quantization q, parameters kind);
 
+/// The number of scales of a statement.
+std::int64_t parameter_count(const quantization &q);
+
 /// Draws dims, strides and the block of a statement.
 quantization random_layout(random_source &random);
 
 /// Draws a statement under oneDNN's rules that check() accepts, of up to a few thousand elements.
 sample random_statement(random_source &random);
 
-/// The number of scales of a statement.
-std::int64_t parameter_count(const quantization &q);
+// ---- Under numerics::onnx: random_onnx.cpp -----------------------------------------------------------------
+
+struct onnx_types {
+    direction dir;
+    data_type real, quantized, scales;
+    std::optional<data_type> zero_points;
+};
+
+/// All combinations of types that check() accepts for a quantized type.
+std::vector<onnx_types> onnx_types_with(data_type quantized);
+
+/// Layout, parameters, data and the type of the division are drawn. The data are biased towards the hard cases of each
+/// type.
+sample random_onnx_statement(random_source &random, const onnx_types &types);
+
+// ---- With computed scales: random_computed.cpp -------------------------------------------------------------
+
+/// Draws a statement that quantizes to `dst` by computed scales, and src.
+sample random_computed_statement(random_source &random, data_type dst);
+
+/// The same with groups of consecutive elements in dense tensors: short and long ones, few and many.
+sample random_computed_groups(random_source &random, data_type dst);
 
 } // namespace dynquant::test

@@ -1,7 +1,7 @@
-#include "random_computed.hpp"
-
 #include <algorithm>
 #include <cmath>
+
+#include "random.hpp"
 
 namespace dynquant::test {
 namespace {

@@ -1,7 +1,7 @@
-#include "random_onnx.hpp"
-
 #include <bit>
 #include <cmath>
+
+#include "random.hpp"
 
 namespace dynquant::test {
 namespace {

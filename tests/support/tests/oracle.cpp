@@ -114,7 +114,6 @@ TEST(oracle, allows_the_reciprocal_only_under_any_and_in_the_guard) {
 // 1995).
 TEST(oracle, agrees_with_double_precision) {
     random_source random(1);
-    int compared = 0;
     for (int i = 0; i < 1000000; ++i) {
         const float a = random.exponent_within(-15, 16), b = random.exponent_within(-15, 16); // sums need rounding
         const double da = a, db = b;
@@ -123,9 +122,7 @@ TEST(oracle, agrees_with_double_precision) {
         ASSERT_EQ(oracle::add(a, b), static_cast<float>(da + db)) << std::hexfloat << a << " + " << b;
         const auto integer = static_cast<std::int32_t>(random.within(INT32_MIN, INT32_MAX)) >> (i % 32);
         ASSERT_EQ(oracle::from_integer(integer), static_cast<float>(integer));
-        ++compared;
     }
-    EXPECT_EQ(compared, 1000000);
 }
 
 } // namespace
