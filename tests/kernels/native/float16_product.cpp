@@ -1,19 +1,19 @@
 // Division of float16 x by a float16 scale to 8 bits is right on each instruction set: every x by every significand of
-// the scale, compared with integer arithmetic.
+// the scale, compared with the oracle.
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "elements/small_float.hpp"
+#include "kernels/monotonic.hpp"
 #include "kernels/native/formulas/float16_product.hpp"
 #include "kernels/native/implementation.hpp"
 #include "kernels/native/plan.hpp"
+#include "oracle/onnx.hpp"
 #include "support/direct.hpp"
 #include "support/tested_sets.hpp"
 
@@ -64,77 +64,6 @@ void run(const quantization &q, const tested_set &by, const arguments &args, str
     implement(q, canonicalize(q), one_thread, *by.code, when)->run(args);
 }
 
-// ---- The expected results --------------------------------------------------------------------------
-
-/// A quotient that saturates to 8 bits under every zero point.
-constexpr int beyond = 1000;
-
-/// The nearest integer to count / 2^shift, ties to even.
-int shifted_right(std::uint32_t count, int shift) {
-    const std::uint32_t half = 1U << (shift - 1), odd = count >> shift & 1;
-    return static_cast<int>((count + half - 1 + odd) >> shift);
-}
-
-/// RNE(RNE16(X 2^exponent / S)), where the significands X and S have 11 bits. X / S is in (1/2, 2) and never a tie.
-int rounded_quotient(std::uint32_t x, std::uint32_t s, int exponent) {
-    const int below_one = x < s ? 1 : 0,
-              unit = exponent - 10 - below_one; // 2^unit is a unit of the quotient's last bit
-    const auto significand = ((x << (11 + below_one)) / s + 1) / 2;
-    if (unit > -2) return beyond;
-    return unit < -13 ? 0 : shifted_right(significand, -unit);
-}
-
-/// RNE(RNE16(x / s)) for all x and the scales with one significand.
-class quotients {
-  public:
-    explicit quotients(std::uint32_t s) {
-        for (int e = least; e <= greatest; ++e)
-            for (std::uint32_t x = 0; x < 1024; ++x)
-                by_exponent_[static_cast<std::size_t>(e - least)][x] =
-                        static_cast<std::int16_t>(rounded_quotient(x + 1024, s, e));
-    }
-
-    /// The quotient of x with these bits and the scale with this exponent.
-    int of(std::uint16_t bits, int scale_exponent) const {
-        const std::uint32_t magnitude = bits % 0x8000U;
-        if (magnitude > 0x7c00) return -beyond; // NaN is the lowest value
-        const int quotient = magnitude == 0x7c00 ? beyond : of_finite(magnitude, scale_exponent);
-        return bits < 0x8000 ? quotient : -quotient;
-    }
-
-  private:
-    // Exponents of quotients from 1/8 to below 1024.
-    static constexpr int least = -2, greatest = 9;
-
-    int of_finite(std::uint32_t magnitude, int scale_exponent) const {
-        if (magnitude == 0) return 0;
-        const int missing =
-                std::max(0, 11 - static_cast<int>(std::bit_width(magnitude))); // bits of a subnormal significand
-        const int biased = missing > 0 ? 1 - missing : static_cast<int>(magnitude / 1024);
-        const int exponent = biased - 15 - scale_exponent;
-        if (exponent < least || exponent > greatest) return exponent < least ? 0 : beyond;
-        return by_exponent_[static_cast<std::size_t>(exponent - least)][(magnitude << missing) % 1024];
-    }
-
-    std::array<std::array<std::int16_t, 1024>, greatest - least + 1> by_exponent_;
-};
-
-std::uint8_t to_u8(int value) {
-    return static_cast<std::uint8_t>(std::clamp(value, 0, 255));
-}
-
-TEST(float16_product, is_compared_with_what_is_right_by_hand) {
-    EXPECT_EQ(quotients(1024).of(0x4100, 0), 2);      // 2.5 / 1: ties to even
-    EXPECT_EQ(quotients(1024).of(0xc300, 0), -4);     // -3.5 / 1
-    EXPECT_EQ(quotients(1024).of(0x3800, 0), 0);      // 0.5 / 1
-    EXPECT_EQ(quotients(1024).of(0x3801, 0), 1);      // the next float16 / 1
-    EXPECT_EQ(quotients(1536).of(0x4080, 1), 1);      // 2.25 / 3 = 0.75
-    EXPECT_EQ(quotients(1667).of(0x58b5, 0), 92);     // 150.625 / 1.6279296875 = 92.525: see docs/onnx.md
-    EXPECT_EQ(quotients(1024).of(0x0300, -14), 1);    // 3 * 2^-16 / 2^-14 = 0.75
-    EXPECT_EQ(quotients(1024).of(0x7c00, 0), beyond); // infinity
-    EXPECT_EQ(quotients(1024).of(0xfe00, 0), -beyond);
-}
-
 // ---- The formula -----------------------------------------------------------------------------------
 
 /// A vector of one float16, for machines without AVX512-FP16.
@@ -171,34 +100,45 @@ TEST(float16_product, takes_zero_points_as_the_family_prepares_them) {
 
 // ---- The kernel ------------------------------------------------------------------------------------
 
-/// Tests each instruction set except scalar, which is slow and divides instead of multiplying.
-void expect_right(const quotients &right, const parameters &p, const std::vector<std::uint16_t> &x) {
-    std::vector<std::uint8_t> expected, given(x.size());
-    expected.reserve(x.size());
-    for (const auto bits : x)
-        expected.push_back(to_u8(right.of(bits, p.scale / 1024 - 15) + p.zero_point));
-    for (const auto &by : methods()) {
-        if (by.name == "scalar") continue;
-        const auto zero_point = static_cast<std::uint8_t>(p.zero_point);
-        run(p.statement(x.size()), by, {x.data(), &p.scale, &zero_point, given.data()});
-        const auto wrong = std::mismatch(given.begin(), given.end(), expected.begin());
-        ASSERT_EQ(given, expected) << by.name << ", scale " << p.scale << ", zero point " << p.zero_point << ", x "
-                                   << wrong.first - given.begin();
+/// The expected results of all x, by the oracle. They are monotonic among the x of one sign and exponent; the last such
+/// ones are infinity and NaNs.
+std::vector<std::uint8_t> expected_of(const parameters &p, const std::vector<std::uint16_t> &x) {
+    constexpr std::size_t significands = 1024;
+    const auto scale = oracle::number_from(data_type::f16, p.scale),
+               zero_point = oracle::number_of_integer(p.zero_point);
+    std::vector<std::uint8_t> expected;
+    for (std::size_t first = 0; first < x.size(); first += significands) {
+        const auto part = monotonic_results(significands, [&](std::size_t i) {
+            return static_cast<std::uint8_t>(oracle::quantize_onnx(
+                    {oracle::number_from(data_type::f16, x[first + i]), scale, zero_point, precision::f16}, p.dst_type,
+                    false));
+        });
+        expected.insert(expected.end(), part.begin(), part.end());
     }
+    return expected;
 }
 
 TEST(float16_product, is_right_for_every_x_and_every_significand_of_the_scale) {
     const auto x = every_float16(1);
-    for (std::uint32_t s = 1024; s < 2048; ++s) {
-        const quotients right(s);
+    for (std::uint32_t s = 0; s < 1024; ++s) {
         const auto scale_with = [=](std::uint32_t biased_exponent) {
-            return static_cast<std::uint16_t>(biased_exponent << 10 | (s - 1024));
+            return static_cast<std::uint16_t>(biased_exponent << 10 | s);
         };
         // The least, the greatest and a middle exponent of the scales that are divided by in float16. Zero points let
         // positive or negative quotients stay in range.
-        ASSERT_NO_FATAL_FAILURE(expect_right(right, {scale_with(1), data_type::u8, 0}, x));
-        ASSERT_NO_FATAL_FAILURE(expect_right(right, {scale_with(2 + s % 14), data_type::u8, 100}, x));
-        ASSERT_NO_FATAL_FAILURE(expect_right(right, {scale_with(16), data_type::u8, 255}, x));
+        for (const auto &p : {parameters {scale_with(1), data_type::u8, 0},
+                     {scale_with(2 + s % 14), data_type::u8, 100}, {scale_with(16), data_type::u8, 255}}) {
+            const auto expected = expected_of(p, x);
+            const auto zero_point = static_cast<std::uint8_t>(p.zero_point);
+            for (const auto &by : methods()) {
+                if (by.name == "scalar") continue; // slow, and divides instead of multiplying
+                std::vector<std::uint8_t> given(x.size());
+                run(p.statement(x.size()), by, {x.data(), &p.scale, &zero_point, given.data()});
+                const auto wrong = std::mismatch(given.begin(), given.end(), expected.begin());
+                ASSERT_EQ(given, expected) << by.name << ", scale " << p.scale << ", zero point " << p.zero_point
+                                           << ", x " << wrong.first - given.begin();
+            }
+        }
     }
 }
 
