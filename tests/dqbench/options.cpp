@@ -1,10 +1,13 @@
-// dqbench's options set their members, lists of values multiply, and __REPRO parses to the same case.
+// dqbench's options set their members, lists of values multiply, and __REPRO parses to the same case. Layouts and
+// problems are parsed and printed.
 #include <set>
 
 #include <gtest/gtest.h>
 
 #include "dqbench_support.hpp"
+#include "layout.hpp"
 #include "options.hpp"
+#include "problem.hpp"
 #include "statement.hpp"
 #include "vocabulary.hpp"
 
@@ -12,6 +15,7 @@ namespace {
 
 using namespace dqbench;
 using namespace dqbench::tests;
+using dynquant::dims;
 using dynquant::isa;
 
 const problem some_problem {{2, 3}, "name"};
@@ -129,7 +133,7 @@ TEST(dqbench_options, what_contradicts_itself_is_refused) {
                  row {{}, "group", "4x0", "expected extents of 1 or more, given '4x0'"},
          }) {
         options.emplace_back(name, value);
-        expect_usage_error([&] { single(options); }, message);
+        expect_usage_error([&, all = options] { single(all); }, message);
     }
 }
 
@@ -180,16 +184,16 @@ TEST(dqbench_options, axis_multiplies_per_channel_only) {
 TEST(dqbench_options, group_multiplies_per_group_only) {
     const auto cases = cases_of({{"group", "1x32,64"}, {"qtype", "per_tensor,per_group"}});
     ASSERT_EQ(cases.size(), 3u);
-    EXPECT_EQ(cases[1].group, (dynquant::dims {1, 32}));
-    EXPECT_EQ(cases[2].group, dynquant::dims {64});
+    EXPECT_EQ(cases[1].group, (dims {1, 32}));
+    EXPECT_EQ(cases[2].group, dims {64});
 }
 
 TEST(dqbench_options, group_is_of_the_last_dims) {
     test_case c = single({{"qtype", "per_group"}, {"group", "2x4"}});
     c.prb.extents = {3, 4, 8};
     const statement of_three(c);
-    EXPECT_EQ(of_three.group, (dynquant::dims {1, 2, 4}));
-    EXPECT_EQ(of_three.parameter_dims(), (dynquant::dims {3, 2, 2}));
+    EXPECT_EQ(of_three.group, (dims {1, 2, 4}));
+    EXPECT_EQ(of_three.parameter_dims(), (dims {3, 2, 2}));
     EXPECT_EQ(of_three.parameter_count(), 12);
     c.prb.extents = {8};
     expect_usage_error([&] { statement {c}; }, "--group: expected no more extents than the problem has, 1, given 2x4");
@@ -228,6 +232,55 @@ TEST(dqbench_options, repro_reads_back) {
         ASSERT_EQ(read.size(), 1u) << repro(c);
         ASSERT_EQ(read[0], c) << repro(c);
     }
+}
+
+// ---- Layouts and problems ----------------------------------------------------------------------------------
+
+TEST(dqbench_layout, strides_for_extents) {
+    struct row {
+        std::string text;
+        dims extents, strides;
+    };
+    for (const auto &[text, extents, strides] : {
+                 // A tag is the order of the dims, outermost first.
+                 row {"abcd", {2, 3, 4, 5}, {60, 20, 5, 1}},
+                 row {"acdb", {2, 3, 4, 5}, {60, 1, 15, 3}},
+                 row {"ba", {2, 3}, {1, 2}},
+                 row {"a", {7}, {1}},
+                 row {"abcdefghijkl", dims(12, 1), dims(12, 1)},
+                 // x stands for the dims that are not named, maybe none.
+                 row {"abx", {2, 3, 4, 5}, {60, 20, 5, 1}},
+                 row {"axb", {2, 3, 4, 5}, {60, 1, 15, 3}},
+                 row {"xba", {2, 3, 4, 5}, {1, 2, 30, 6}},
+                 row {"axb", {}, {}},
+                 row {"axb", {7}, {1}},
+                 row {"axb", {2, 3}, {3, 1}},
+                 row {"xba", {2, 3}, {1, 2}},
+                 row {"abx", {2, 0, 3}, {3, 3, 1}}, // 0 counts as 1
+                 row {"strides:12x4x0", {2, 3, 4}, {12, 4, 0}},
+                 row {"strides:scalar", {}, {}},
+         })
+        EXPECT_EQ(layout::parse(text).strides_for(extents), strides) << text;
+}
+
+TEST(dqbench_layout, reads_back_what_it_shows) {
+    for (const auto *text : {"abx", "acdb", "any", "strides:12x4x1"})
+        EXPECT_EQ(layout::parse(text).to_string(), text);
+}
+
+TEST(dqbench_problem, is_dims_with_an_optional_name) {
+    EXPECT_EQ(parse_problem("8x64x56x56"), (problem {{8, 64, 56, 56}, ""}));
+    EXPECT_EQ(parse_problem("7"), (problem {{7}, ""}));
+    EXPECT_EQ(parse_problem("0x3"), (problem {{0, 3}, ""}));
+    EXPECT_EQ(parse_problem("scalar"), (problem {{}, ""}));
+    EXPECT_EQ(parse_problem("8x64n\"net:conv_1*3\""), (problem {{8, 64}, "net:conv_1*3"}));
+    EXPECT_EQ(parse_problem("8x64nconv"), (problem {{8, 64}, "conv"})); // after the shell's unquoting
+    EXPECT_EQ(parse_problem("scalarn\"bias\""), (problem {{}, "bias"}));
+}
+
+TEST(dqbench_problem, reads_back_what_it_shows) {
+    for (const auto *text : {"8x64x56x56", "scalar", "0", "3x5n\"resnet50:fc\""})
+        EXPECT_EQ(to_string(parse_problem(text)), text);
 }
 
 } // namespace

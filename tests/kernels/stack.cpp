@@ -110,23 +110,20 @@ class stack : public testing::TestWithParam<types> {
     }
 };
 
-TEST_P(stack, rows_of_one_parameter) {
-    EXPECT_TRUE(fits_on_every_kernel(stated({5000}, {5000})));
-    EXPECT_TRUE(fits_on_every_kernel(stated({3, 30, 49}, {3, 1, 49})));
-}
-
-TEST_P(stack, a_parameter_for_each_element) {
-    EXPECT_TRUE(fits_on_every_kernel(stated({60, 70}, {60, 1})));
-    EXPECT_TRUE(fits_on_every_kernel(stated({3, 2100}, {3, 1})));      // more than a panel
-    EXPECT_TRUE(fits_on_every_kernel(stated({8, 130, 5}, {8, 1, 5}))); // runs of several columns, in many rows
-    EXPECT_TRUE(fits_on_every_kernel(stated({700, 3}, {700, 1})));     // a short pattern repeated
-    EXPECT_TRUE(fits_on_every_kernel(stated({33, 96}, {1, 32})));      // in blocks along the row
-    EXPECT_TRUE(fits_on_every_kernel(stated({70, 48}, {32, 1})));      // in blocks of rows
+TEST_P(stack, rows) {
+    for (const auto &[extents, block] : {std::pair {dims {5000}, dims {5000}}, {{3, 30, 49}, {3, 1, 49}},
+                 // A parameter for each element.
+                 {{60, 70}, {60, 1}}, {{3, 2100}, {3, 1}}, // more than a panel
+                 {{8, 130, 5}, {8, 1, 5}},                 // runs of several columns, in many rows
+                 {{700, 3}, {700, 1}},                     // a short pattern repeated
+                 {{33, 96}, {1, 32}},                      // in blocks along the row
+                 {{70, 48}, {32, 1}}})                     // in blocks of rows
+        EXPECT_TRUE(fits_on_every_kernel(stated(extents, block)));
 }
 
 TEST_P(stack, strides) {
-    EXPECT_TRUE(fits_on_every_kernel(stated({3, 1100}, {3, 1}, {2200, 2}, {2200, 2})));
-    EXPECT_TRUE(fits_on_every_kernel(stated({3, 1100}, {3, 1100}, {2200, 2}, {2200, 2})));
+    for (const dims &block : {dims {3, 1}, dims {3, 1100}})
+        EXPECT_TRUE(fits_on_every_kernel(stated({3, 1100}, block, {2200, 2}, {2200, 2})));
 }
 
 TEST_P(stack, permuted) {

@@ -68,16 +68,12 @@ TEST(drop_in, works_before_a_newer_onednn) {
     EXPECT_EQ(run("", NEWER), right);
 }
 
-TEST(drop_in, reports_claimed_ops_when_verbose) {
+TEST(drop_in, reports_ops_when_verbose) {
     const auto out = run("DYNQUANT_VERBOSE=1", LINKED);
     EXPECT_TRUE(contains(out, "dynquant_verbose,graph,claim,cpu,op 1 'zero_points' (DynamicQuantize)\n"));
     EXPECT_TRUE(contains(out,
             "dynquant_verbose,graph,error,cpu,op 5 'short_list' (DynamicQuantize): scales: expected 3 elements "
             "(dims[1] of src), given 2\n"));
-}
-
-TEST(drop_in, reports_ops_that_onednn_fuses_when_verbose) {
-    const auto out = run("DYNQUANT_VERBOSE=1", LINKED);
     for (const std::string op : {"op 8", "op 9"})
         EXPECT_TRUE(contains(out,
                 "dynquant_verbose,graph,leave,cpu," + op

@@ -98,8 +98,11 @@ tensor_file read_tensor(const fs::path &path) {
     return result;
 }
 
-onnx::arguments node_test::arguments() const {
+onnx::arguments node_test::arguments(const std::vector<std::byte *> &outputs) const {
     onnx::arguments args;
+    args.y = outputs.at(0);
+    if (outputs.size() > 1) args.y_scale = outputs[1];
+    if (outputs.size() > 2) args.y_zero_point = outputs[2];
     const void **pointers[] = {&args.x, &args.scale, &args.zero_point};
     for (std::size_t i = 0; i < node_inputs.size(); ++i)
         if (node_inputs[i] >= 0) *pointers[i] = graph_inputs[static_cast<std::size_t>(node_inputs[i])].data.data();

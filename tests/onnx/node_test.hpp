@@ -31,8 +31,8 @@ struct node_test {
     /// The outputs that the model declares.
     std::vector<onnx::element_type> graph_outputs;
 
-    /// The arguments of a run, with the inputs, which this object owns, and without outputs.
-    onnx::arguments arguments() const;
+    /// The arguments of a run, with the inputs, which this object owns.
+    onnx::arguments arguments(const std::vector<std::byte *> &outputs) const;
 };
 
 /// A message of onnx.pb.h: ModelProto or TensorProto. Throws file_error.

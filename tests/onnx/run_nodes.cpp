@@ -22,13 +22,11 @@ void compute(const fs::path &folder) {
     const auto test = read_node_test(folder);
     const auto op = onnx::prepare(test.node);
     std::vector<tensor_file> outputs;
+    std::vector<std::byte *> pointers;
+    outputs.reserve(op.outputs().size());
     for (const auto &output : op.outputs())
-        outputs.push_back(room_for(output));
-    auto args = test.arguments();
-    args.y = outputs[0].data.data();
-    if (outputs.size() > 1) args.y_scale = outputs[1].data.data();
-    if (outputs.size() > 2) args.y_zero_point = outputs[2].data.data();
-    op.run(args);
+        pointers.push_back(outputs.emplace_back(room_for(output)).data.data());
+    op.run(test.arguments(pointers));
     for (std::size_t i = 0; i < outputs.size(); ++i)
         write_tensor(tensor_path(folder, "output", i), outputs[i]);
 }

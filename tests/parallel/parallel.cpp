@@ -46,25 +46,21 @@ TEST(parts_for_items, are_no_more_than_there_are_items_and_at_least_one) {
     }
 }
 
-TEST(for_each_part, visits_every_item_once) {
+TEST(for_each_part, visits_every_item_once_and_tells_each_part_its_index) {
     for (const int parts : {1, 2, 7, 16}) {
         std::vector<std::atomic<int>> visits(1000);
+        std::vector<range> given(static_cast<std::size_t>(parts));
         std::atomic<int> calls = 0;
-        for_each_part(static_cast<std::int64_t>(visits.size()), parts, [&](range part) {
+        const auto visit = [&](range part) {
             ++calls;
             for (auto i = part.begin; i < part.end; ++i)
                 ++visits[static_cast<std::size_t>(i)];
-        });
+        };
+        for_each_part(1000, parts, visit);
+        for_each_part(1000, parts, [&](range part, std::size_t index) { given[index] = part; });
         EXPECT_EQ(calls, parts);
         for (const auto &count : visits)
             ASSERT_EQ(count, 1);
-    }
-}
-
-TEST(for_each_part, tells_each_part_its_index) {
-    for (const int parts : {1, 2, 7, 16}) {
-        std::vector<range> given(static_cast<std::size_t>(parts));
-        for_each_part(1000, parts, [&](range part, std::size_t index) { given[index] = part; });
         for (int i = 0; i < parts; ++i) {
             const auto expected = part_of(1000, parts, i), found = given[static_cast<std::size_t>(i)];
             EXPECT_EQ(found.begin, expected.begin);

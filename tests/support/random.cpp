@@ -168,8 +168,7 @@ dims random_dims(random_source &random) {
                     1, std::max<std::int64_t>(1, std::min<std::int64_t>(budget, random.chance(20) ? 700 : 17)));
         budget /= std::max<std::int64_t>(extent, 1);
     }
-    std::shuffle(
-            extents.begin(), extents.end(), std::mt19937_64(static_cast<std::uint64_t>(random.within(0, 1 << 30))));
+    random.shuffle(extents);
     return extents;
 }
 
@@ -178,9 +177,7 @@ dims random_strides(random_source &random, const dims &extents) {
     if (random.chance(30)) return {};
     std::vector<std::size_t> order(extents.size());
     std::iota(order.rbegin(), order.rend(), 0); // innermost first
-    if (random.chance(50))
-        std::shuffle(
-                order.begin(), order.end(), std::mt19937_64(static_cast<std::uint64_t>(random.within(0, 1 << 30))));
+    if (random.chance(50)) random.shuffle(order);
     const bool gaps = random.chance(50);
     std::int64_t next = gaps && random.chance(30) ? random.within(1, 3) : 1;
     dims strides(extents.size());

@@ -2,6 +2,7 @@
 // with gaps, permutations and broadcasts.
 #pragma once
 
+#include <algorithm>
 #include <random>
 
 #include "direct.hpp"
@@ -26,6 +27,11 @@ class random_source {
     template <typename T>
     T one_of(const std::vector<T> &values) {
         return values[static_cast<std::size_t>(within(0, static_cast<std::int64_t>(values.size()) - 1))];
+    }
+
+    template <typename T>
+    void shuffle(std::vector<T> &values) {
+        std::shuffle(values.begin(), values.end(), engine_);
     }
 
   private:

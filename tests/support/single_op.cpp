@@ -167,8 +167,8 @@ std::vector<int> single_op::quantize(const variant &v, const std::vector<float> 
 }
 
 std::vector<float> single_op::dequantize(const variant &v, const std::vector<int> &values) const {
-    const auto [lowest, highest] = range_of(convert(integer));
-    if (std::ranges::any_of(values, [&](int value) { return value < lowest || value > highest; }))
+    const auto range = range_of(convert(integer));
+    if (std::ranges::any_of(values, [&](int value) { return value < range.lowest || value > range.highest; }))
         throw std::logic_error("single_op: src does not fit its type");
     return decode_reals(data_type::f32, execute(*this, v, encode(convert(integer), {values.begin(), values.end()})));
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "oracle/elements.hpp"
+#include "direct.hpp"
 
 namespace dynquant::test {
 
@@ -17,10 +17,7 @@ std::ostream &operator<<(std::ostream &out, const variant &v) {
 }
 
 std::vector<variant> universal_variants() {
-    quantization any;
-    any.src = {data_type::f32, {1}, {}};
-    any.dst = {data_type::u8, {1}, {}};
-    any.scales = {data_type::f32, {1}, {}};
+    const auto any = statement_of(direction::quantize, data_type::f32, data_type::u8, {1}, {1});
     std::vector<variant> result;
     for (const auto value :
             {isa::scalar, isa::avx2, isa::avx512}) { // the processor has those that a cap leaves as they are

@@ -12,36 +12,24 @@
 namespace dynquant::test {
 namespace {
 
-std::vector<int> taken_of(int cases) {
-    case_sampler sampler;
-    std::vector<int> taken;
-    for (int i = 0; i < cases; ++i)
-        if (sampler.takes()) taken.push_back(i);
-    return taken;
+/// Of eight cases, with the variable set to `text`.
+std::vector<int> taken(const std::optional<std::string> &text, case_sampler (*make)()) {
+    const scoped_variable variable("DYNQUANT_TEST_SAMPLE", text);
+    auto sampler = make();
+    std::vector<int> result;
+    for (int i = 0; i < 8; ++i)
+        if (sampler.takes()) result.push_back(i);
+    return result;
 }
 
-TEST(case_sampler, takes_each_case_unless_told_otherwise) {
-    const scoped_variable unset("DYNQUANT_TEST_SAMPLE", {});
-    EXPECT_EQ(taken_of(4), (std::vector {0, 1, 2, 3}));
-}
-
-TEST(case_sampler, takes_fewer_where_the_test_says_so) {
-    const auto second = [] {
-        case_sampler sampler(2);
-        sampler.takes();
-        return sampler.takes();
-    };
-    {
-        const scoped_variable unset("DYNQUANT_TEST_SAMPLE", {});
-        EXPECT_FALSE(second());
-    }
-    const scoped_variable all("DYNQUANT_TEST_SAMPLE", "1");
-    EXPECT_TRUE(second());
-}
-
-TEST(case_sampler, takes_the_first_case_of_each_three) {
-    const scoped_variable three("DYNQUANT_TEST_SAMPLE", "3");
-    EXPECT_EQ(taken_of(8), (std::vector {0, 3, 6}));
+TEST(case_sampler, takes_the_first_case_of_each_n) {
+    const auto usual = [] { return case_sampler(); };
+    const auto fewer = [] { return case_sampler(2); };
+    const std::vector<int> all = {0, 1, 2, 3, 4, 5, 6, 7};
+    EXPECT_EQ(taken({}, usual), all);
+    EXPECT_EQ(taken("3", usual), (std::vector {0, 3, 6}));
+    EXPECT_EQ(taken({}, fewer), (std::vector {0, 2, 4, 6}));
+    EXPECT_EQ(taken("1", fewer), all);
 }
 
 TEST(case_sampler, meets_each_value_of_nested_loops) {
