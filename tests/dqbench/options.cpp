@@ -89,10 +89,7 @@ TEST(dqbench_options, lists_multiply) {
     for (const auto &c : cases)
         different.insert(repro(c));
     EXPECT_EQ(different.size(), 12u);
-}
-
-TEST(dqbench_options, last_value_counts) {
-    EXPECT_EQ(single({{"threads", "1,2,3"}, {"threads", "4"}}).threads, 4);
+    EXPECT_EQ(single({{"threads", "1,2,3"}, {"threads", "4"}}).threads, 4); // the last list counts
 }
 
 TEST(dqbench_options, peers_are_a_list_that_does_not_multiply) {

@@ -69,9 +69,6 @@ TEST_P(every_code_of, is_dequantized_right) {
     expect_dequantized(f32, 0.1F, {});
     expect_dequantized(f16, -0x1.234566p-3F, {});
     expect_dequantized(bf16, 0x1p-120F, {});
-}
-
-TEST_P(every_code_of, is_dequantized_right_with_zero_points) {
     const auto last = (1U << bits_in(GetParam())) - 1, sign = 1U << (bits_in(GetParam()) - 1);
     expect_dequantized(f32, 1, 1);
     expect_dequantized(f16, 0.1F, sign - 2);
@@ -127,6 +124,11 @@ TEST_P(every_float16_to, is_quantized_right) {
         expect_quantized(0x1.8p+8F, saturate);    // to the subnormals
         expect_quantized(-0x1.1p-100F, saturate); // beyond the guard: all but 0 overflow
     }
+    const auto sign = 1U << (bits_in(GetParam()) - 1);
+    for (const auto code : {0U, sign, sign - 2}) { // 0, -0 or NaN, and nearly the highest
+        expect_quantized(0x1.554p-3F, false, code);
+        expect_quantized(3, true, code);
+    }
 }
 
 TEST_P(every_float16_to, is_divided_right_in_16_bits) {
@@ -134,14 +136,6 @@ TEST_P(every_float16_to, is_divided_right_in_16_bits) {
         expect_quantized(0x1.8p+8F, false, {}, division, src); // to subnormals, among them ties
         expect_quantized(0x1.554p-9F, true, 0U, division, src);
         expect_quantized(-0x1.1p-8F, false, 1U << (bits_in(GetParam()) - 1), division, src); // -0 or NaN
-    }
-}
-
-TEST_P(every_float16_to, is_quantized_right_with_zero_points) {
-    const auto sign = 1U << (bits_in(GetParam()) - 1);
-    for (const auto code : {0U, sign, sign - 2}) { // 0, -0 or NaN, and nearly the highest
-        expect_quantized(0x1.554p-3F, false, code);
-        expect_quantized(3, true, code);
     }
 }
 

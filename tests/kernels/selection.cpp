@@ -71,6 +71,7 @@ TEST_F(selection, an_empty_variable_says_nothing) {
 TEST_F(selection, the_strongest_isa_of_the_processor_is_used) {
     EXPECT_EQ(best_isa(), strongest());
     EXPECT_EQ(chosen_isa(), to_string(strongest()));
+    EXPECT_EQ(chosen_isa({.kernel = kernel_kind::reference}), "scalar");
 }
 
 TEST_F(selection, code_or_else_the_environment_caps_the_isa) {
@@ -92,10 +93,6 @@ TEST_F(selection, a_cap_of_another_architecture_means_scalar) {
         EXPECT_EQ(best_isa(), isa::scalar);
         EXPECT_EQ(chosen_isa(), "scalar");
     }
-}
-
-TEST_F(selection, reference_is_scalar) {
-    EXPECT_EQ(chosen_isa({.kernel = kernel_kind::reference}), "scalar");
 }
 
 TEST_F(selection, names) {

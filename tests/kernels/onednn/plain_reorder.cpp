@@ -51,11 +51,11 @@ std::vector<float> scales_of(const quantization &q, const oracle::inputs &in) {
 
 /// A reorder's zero points are s32.
 std::vector<std::int32_t> zero_points_of(const parameter &p, const oracle::inputs &in) {
-    if (!p.values.empty()) return {p.values.begin(), p.values.end()};
-    const auto widened = [&](auto narrow) { return std::vector<std::int32_t>(narrow.begin(), narrow.end()); };
-    if (p.type == data_type::s8) return widened(elements<std::int8_t>(in.zero_points));
-    if (p.type == data_type::u8) return widened(elements<std::uint8_t>(in.zero_points));
-    return elements<std::int32_t>(in.zero_points);
+    std::vector<std::int32_t> result(p.values.begin(), p.values.end());
+    const auto given = static_cast<std::int64_t>(in.zero_points.size()) * 8 / bits_in(p.type);
+    for (std::int64_t i = 0; p.values.empty() && i < given; ++i)
+        result.push_back(static_cast<std::int32_t>(integer_from(p.type, get_bits(p.type, in.zero_points.data(), i))));
+    return result;
 }
 
 /// A vector as memory. `beyond` follows it, for a oneDNN that reads more elements than the vector has.
