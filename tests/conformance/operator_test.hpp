@@ -1,5 +1,5 @@
-// Helpers of the operators' tests. A test is a clause of a specification; its parameter is the kernel and instruction
-// set on which the clause is asserted.
+// Helpers of the operators' tests. A test is a clause of a specification; its parameter is the op that has the clause,
+// and the kernel and instruction set on which the clause is asserted.
 #pragma once
 
 #include <cmath>
@@ -19,20 +19,7 @@ inline constexpr auto s8 = integer_type::s8, u8 = integer_type::u8, s32 = intege
 inline constexpr float infinity = std::numeric_limits<float>::infinity();
 inline constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 
-/// No zps: the op has none.
-inline single_op make(kind op, dims shape, floats scales, std::vector<std::int64_t> zps) {
-    single_op result {.kind = op, .shape = std::move(shape), .scales = std::move(scales)};
-    if (!zps.empty()) result.zps = std::move(zps);
-    return result;
-}
-
-class operator_test : public testing::TestWithParam<variant> {
-  protected:
-    static ints quantized(const single_op &op, const floats &src) { return op.quantize(GetParam(), src); }
-    static floats dequantized(const single_op &op, const ints &src) { return op.dequantize(GetParam(), src); }
-};
-
-/// An op and a variant, for clauses that several ops share.
+/// An op and a variant: several ops share most clauses.
 struct op_by_variant {
     kind op;
     variant by;
@@ -54,5 +41,17 @@ inline std::ostream &operator<<(std::ostream &out, const op_by_variant &value) {
         default: return out << "Dequantize_" << value.by;
     }
 }
+
+class operator_test : public testing::TestWithParam<op_by_variant> {
+  protected:
+    /// No zps: the op has none.
+    static single_op make(dims shape, floats scales, std::vector<std::int64_t> zps = {}) {
+        single_op result {.kind = GetParam().op, .shape = std::move(shape), .scales = std::move(scales)};
+        if (!zps.empty()) result.zps = std::move(zps);
+        return result;
+    }
+    static ints quantized(const single_op &op, const floats &src) { return op.quantize(GetParam().by, src); }
+    static floats dequantized(const single_op &op, const ints &src) { return op.dequantize(GetParam().by, src); }
+};
 
 } // namespace dynquant::test
