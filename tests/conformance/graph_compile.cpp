@@ -13,50 +13,30 @@ lt inferred(const lt &src, const lt &dst) {
     return partition_of(op).compile({src}, {dst}, cpu()).query_logical_tensor(dst.get_id());
 }
 
-TEST(layout_any, of_row_major_src_is_row_major) {
-    EXPECT_TRUE(is(inferred(f32(0, {2, 3, 4, 5}), lt(1, type::s8, dims {2, 3, 4, 5}, layout::any)), {2, 3, 4, 5},
-            {60, 20, 5, 1}));
+TEST(layout_any, keeps_the_order_of_a_dense_src) {
+    const std::pair<dims, dims> dense_tensors[] = {
+            {{2, 3, 4, 5}, {60, 20, 5, 1}}, // row-major
+            {{2, 3, 4, 5}, {60, 1, 15, 3}}, // nhwc
+            {{2, 1, 4, 5}, {20, 1, 5, 1}},  // nhwc with one channel
+            {{2, 3, 1, 5}, {15, 1, 15, 3}}, // nhwc with one row
+            {{0, 3, 4, 5}, {60, 1, 15, 3}}, // nhwc without elements
+            {{3, 4}, {1, 3}},               // transposed
+    };
+    for (const auto &[shape, order] : dense_tensors)
+        EXPECT_TRUE(is(inferred(lt(0, type::f32, shape, order), lt(1, type::s8, shape, layout::any)), shape, order));
 }
 
-TEST(layout_any, of_nhwc_src_is_nhwc) {
-    const lt src(0, type::f32, dims {2, 3, 4, 5}, dims {60, 1, 15, 3});
-    EXPECT_TRUE(is(inferred(src, lt(1, type::s8, dims {2, 3, 4, 5}, layout::any)), {2, 3, 4, 5}, {60, 1, 15, 3}));
-}
-
-TEST(layout_any, of_nhwc_src_with_one_channel_or_row_is_nhwc) {
-    const lt channel(0, type::f32, dims {2, 1, 4, 5}, dims {20, 1, 5, 1});
-    EXPECT_TRUE(is(inferred(channel, lt(1, type::s8, dims {2, 1, 4, 5}, layout::any)), {2, 1, 4, 5}, {20, 1, 5, 1}));
-    const lt row(0, type::f32, dims {2, 3, 1, 5}, dims {15, 1, 15, 3});
-    EXPECT_TRUE(is(inferred(row, lt(1, type::s8, dims {2, 3, 1, 5}, layout::any)), {2, 3, 1, 5}, {15, 1, 15, 3}));
-}
-
-TEST(layout_any, of_transposed_src_is_transposed) {
-    const lt src(0, type::f32, dims {3, 4}, dims {1, 3});
-    EXPECT_TRUE(is(inferred(src, lt(1, type::s8, dims {3, 4}, layout::any)), {3, 4}, {1, 3}));
-}
-
-TEST(layout_any, of_padded_src_is_row_major) {
-    const lt rows(0, type::f32, dims {3, 4}, dims {8, 1});
-    EXPECT_TRUE(is(inferred(rows, lt(1, type::s8, dims {3, 4}, layout::any)), {3, 4}, {4, 1}));
-    const lt columns(0, type::f32, dims {3, 4}, dims {1, 5});
-    EXPECT_TRUE(is(inferred(columns, lt(1, type::s8, dims {3, 4}, layout::any)), {3, 4}, {4, 1}));
-    const lt every_second(0, type::f32, dims {3, 4}, dims {8, 2});
-    EXPECT_TRUE(is(inferred(every_second, lt(1, type::s8, dims {3, 4}, layout::any)), {3, 4}, {4, 1}));
-}
-
-TEST(layout_any, of_broadcast_src_is_row_major) {
-    const lt src(0, type::f32, dims {3, 4}, dims {0, 1});
-    EXPECT_TRUE(is(inferred(src, lt(1, type::s8, dims {3, 4}, layout::any)), {3, 4}, {4, 1}));
+TEST(layout_any, of_padded_or_broadcast_src_is_row_major) {
+    // Padded rows and columns, every second element, the same row three times.
+    for (const auto &gaps : {dims {8, 1}, dims {1, 5}, dims {8, 2}, dims {0, 1}}) {
+        const lt src(0, type::f32, dims {3, 4}, gaps);
+        EXPECT_TRUE(is(inferred(src, lt(1, type::s8, dims {3, 4}, layout::any)), {3, 4}, {4, 1}));
+    }
 }
 
 TEST(layout_any, ignores_the_strides_of_dims_of_1) {
     const lt src(0, type::f32, dims {1, 3, 4}, dims {1000, 4, 1});
     EXPECT_TRUE(is(inferred(src, lt(1, type::s8, dims {1, 3, 4}, layout::any)), {1, 3, 4}, {12, 4, 1}));
-}
-
-TEST(layout_any, of_zero_volume_keeps_the_order) {
-    const lt src(0, type::f32, dims {0, 3, 4, 5}, dims {60, 1, 15, 3});
-    EXPECT_TRUE(is(inferred(src, lt(1, type::s8, dims {0, 3, 4, 5}, layout::any)), {0, 3, 4, 5}, {60, 1, 15, 3}));
 }
 
 TEST(layout_undef, of_dst_is_any) {

@@ -19,13 +19,14 @@ struct sample {
     }
 };
 
-TEST(execute, computes) {
-    sample s;
-    std::vector<std::int8_t> dst(6, 77);
+/// What an execution writes into the first `size` elements, which are 77 before.
+std::vector<std::int8_t> written(const dg::compiled_partition &compiled, const std::vector<dg::tensor> &inputs,
+        const lt &dst, std::size_t size = 6) {
+    std::vector<std::int8_t> values(size, 77);
     dg::stream stream(cpu());
-    s.compile().execute(stream, s.tensors(), {tensor_of(s.op.dst, dst)});
+    compiled.execute(stream, inputs, {tensor_of(dst, values)});
     stream.wait();
-    EXPECT_EQ(dst, s.expected);
+    return values;
 }
 
 TEST(execute, matches_by_position_in_the_lists_of_compile) {
@@ -52,35 +53,24 @@ TEST(execute, takes_long_lists) {
         logical.insert(logical.begin(), f32(id, {1}));
         in.insert(in.begin(), dg::tensor(f32(id, {1}), cpu(), nullptr));
     }
-    std::vector<std::int8_t> dst(6, 77);
-    dg::stream stream(cpu());
-    partition_of(s.op.make()).compile(logical, {s.op.dst}, cpu()).execute(stream, in, {tensor_of(s.op.dst, dst)});
-    EXPECT_EQ(dst, s.expected);
+    EXPECT_EQ(written(partition_of(s.op.make()).compile(logical, {s.op.dst}, cpu()), in, s.op.dst), s.expected);
 }
 
 TEST(execute, reads_only_the_handles_of_tensors) {
     sample s;
-    const auto compiled = s.compile();
-    std::vector<std::int8_t> dst(6, 77);
     // Tensors made of other logical tensors, as in a framework with one tensor for each buffer.
-    dg::stream stream(cpu());
-    compiled.execute(stream,
-            {tensor_of(lt(9, type::f32), s.src), tensor_of(lt(9, type::f32), s.scales),
-                    tensor_of(lt(9, type::f32), s.zps)},
-            {tensor_of(lt(9, type::f32), dst)});
-    EXPECT_EQ(dst, s.expected);
+    const lt other(9, type::f32);
+    EXPECT_EQ(
+            written(s.compile(), {tensor_of(other, s.src), tensor_of(other, s.scales), tensor_of(other, s.zps)}, other),
+            s.expected);
 }
 
 TEST(execute, follows_changed_handles) {
     sample s;
-    const auto compiled = s.compile();
     auto in = s.tensors();
-    std::vector<std::int8_t> dst(6, 77);
     std::vector<float> other {0, 0, 0, 0, 0, 0};
     in[0].set_data_handle(other.data());
-    dg::stream stream(cpu());
-    compiled.execute(stream, in, {tensor_of(s.op.dst, dst)});
-    EXPECT_EQ(dst, (std::vector<std::int8_t> {10, -3, 10, -3, 10, -3}));
+    EXPECT_EQ(written(s.compile(), in, s.op.dst), (std::vector<std::int8_t> {10, -3, 10, -3, 10, -3}));
 }
 
 TEST(execute, takes_a_scratchpad_as_newer_onednn_does) {
@@ -93,54 +83,35 @@ TEST(execute, takes_a_scratchpad_as_newer_onednn_does) {
 
 TEST(execute, takes_strided_src_and_dst) {
     // src: columns of a matrix of three rows, padded to four; dst: rows padded to three
-    const lt src(0, type::f32, dims {3, 2}, dims {1, 4}), dst(3, type::s8, dims {3, 2}, dims {3, 1});
     sample s;
-    s.op.src = src;
-    s.op.dst = dst;
-    std::vector<float> values {1, -1, 100, -77, 2, 30, 14, -77};
-    std::vector<std::int8_t> result(9, 99);
-    dg::stream stream(cpu());
-    s.compile().execute(stream, {tensor_of(src, values), tensor_of(s.op.scales, s.scales), tensor_of(*s.op.zps, s.zps)},
-            {tensor_of(dst, result)});
-    EXPECT_EQ(result, (std::vector<std::int8_t> {12, -2, 99, 8, 4, 99, 127, 0, 99}));
+    s.op.src = lt(0, type::f32, dims {3, 2}, dims {1, 4});
+    s.op.dst = lt(3, type::s8, dims {3, 2}, dims {3, 1});
+    s.src = {1, -1, 100, -77, 2, 30, 14, -77};
+    EXPECT_EQ(written(s.compile(), s.tensors(), s.op.dst, 9),
+            (std::vector<std::int8_t> {12, -2, 77, 8, 4, 77, 127, 0, 77}));
 }
 
 TEST(execute, takes_a_broadcast_src) {
     sample s;
     s.op.src = lt(0, type::f32, dims {3, 2}, dims {0, 1});
-    std::vector<float> values {1, 2};
-    std::vector<std::int8_t> dst(6, 77);
-    dg::stream stream(cpu());
-    s.compile().execute(stream,
-            {tensor_of(s.op.src, values), tensor_of(s.op.scales, s.scales), tensor_of(*s.op.zps, s.zps)},
-            {tensor_of(s.op.dst, dst)});
-    EXPECT_EQ(dst, (std::vector<std::int8_t> {12, -2, 12, -2, 12, -2}));
+    s.src = {1, 2};
+    EXPECT_EQ(written(s.compile(), s.tensors(), s.op.dst), (std::vector<std::int8_t> {12, -2, 12, -2, 12, -2}));
 }
 
 TEST(execute, writes_the_layout_that_compile_chose) {
     sample s;
     s.op.src = lt(0, type::f32, dims {3, 2}, dims {1, 3}); // column by column
     s.op.dst = lt(3, type::s8, layout::any);
-    std::vector<float> values {1, -1, 100, 2, 30, 14};
+    s.src = {1, -1, 100, 2, 30, 14};
     const auto compiled = s.compile();
     const auto final = compiled.query_logical_tensor(3);
-    std::vector<std::int8_t> dst(final.get_mem_size(), 77);
-    dg::stream stream(cpu());
-    compiled.execute(stream,
-            {tensor_of(s.op.src, values), tensor_of(s.op.scales, s.scales), tensor_of(*s.op.zps, s.zps)},
-            {tensor_of(final, dst)});
-    EXPECT_EQ(dst, (std::vector<std::int8_t> {12, 8, 127, -2, 4, 0}));
+    EXPECT_EQ(written(compiled, s.tensors(), final, final.get_mem_size()),
+            (std::vector<std::int8_t> {12, 8, 127, -2, 4, 0}));
 }
 
 TEST(execute, takes_rank_0) {
     const dynamic_op op {.src = f32(0, {}), .scales = f32(1, {1}), .zps = {}, .dst = u8(3, {}), .qtype = "per_tensor"};
-    std::vector<float> src {7}, scales {2};
-    std::vector<std::uint8_t> dst {77};
-    dg::stream stream(cpu());
-    partition_of(op.make())
-            .compile(op.inputs(), {op.dst}, cpu())
-            .execute(stream, {tensor_of(op.src, src), tensor_of(op.scales, scales)}, {tensor_of(op.dst, dst)});
-    EXPECT_EQ(dst, std::vector<std::uint8_t> {4}); // 3.5, a tie
+    expect_gives(op, {floats_of({7}), floats_of({2})}, integers_of({4})); // 3.5, a tie
 }
 
 TEST(execute, writes_nothing_for_zero_volume) {
@@ -148,15 +119,8 @@ TEST(execute, writes_nothing_for_zero_volume) {
         const auto channels = shape[1];
         const dynamic_op op {
                 .src = f32(0, shape), .scales = f32(1, {channels}), .zps = s8(2, {channels}), .dst = u8(3, shape)};
-        std::vector<float> src {1}, scales(4, 1);
-        std::vector<std::int8_t> zps(4, 0);
-        std::vector<std::uint8_t> dst(8, 77);
-        dg::stream stream(cpu());
-        partition_of(op.make())
-                .compile(op.inputs(), {op.dst}, cpu())
-                .execute(stream, {tensor_of(op.src, src), tensor_of(op.scales, scales), tensor_of(*op.zps, zps)},
-                        {tensor_of(op.dst, dst)});
-        EXPECT_EQ(dst, std::vector<std::uint8_t>(8, 77));
+        const bytes untouched(8, std::byte {0xaa});
+        expect_gives(op, {floats_of({1}), floats_of({1, 1, 1, 1}), integers_of({0, 0, 0, 0})}, untouched);
     }
 }
 

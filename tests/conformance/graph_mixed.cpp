@@ -123,33 +123,40 @@ dg::op dynamic_quantize(std::int64_t axis) {
     return op;
 }
 
-// A quantize that oneDNN 3.2 refuses (zps per channel, a negative axis) follows an op that only oneDNN has.
+/// A quantize of relu_out, what it is given besides, and the y of it.
+struct quantize_case {
+    dg::op op;
+    std::vector<float> scales;
+    std::vector<std::int32_t> zps;
+    std::vector<std::uint8_t> y;
+};
+
+// Each quantize, which oneDNN 3.2 refuses (zps per channel, a negative axis, a mask, no zps), follows an op that only
+// oneDNN has.
 TEST(mixed_graph, runs_an_op_of_each_library) {
-    for (const std::int64_t axis : {1, -1}) {
-        program p({relu(), dynamic_quantize(axis)});
+    dg::op by_mask(2, kind::DynamicQuantize, {relu_out, f32(2, {2}), s32(3, {2})}, {y}, "quantize");
+    by_mask.set_attr(dg::newer::mask, std::int64_t {1});
+    // relu: 0 1 300 / 2.5 0 8
+    const quantize_case cases[] = {
+            // 0 + 7, 1 / 0.5, 150 + 200 saturates; 2.5 + 7 is a tie, 0, 4 + 200.
+            {dynamic_quantize(1), {1, 0.5F, 2}, {7, 0, 200}, {7, 2, 255, 10, 0, 204}},
+            {dynamic_quantize(-1), {1, 0.5F, 2}, {7, 0, 200}, {7, 2, 255, 10, 0, 204}},
+            // 0 + 7, 1 + 7, 300 + 7 saturates; 5, 0, 16.
+            {by_mask, {1, 0.5F}, {7, 0}, {7, 8, 255, 5, 0, 16}},
+            {quantize(2, relu_out, y, {1, 0.5F, 2}), {}, {}, {0, 2, 150, 2, 0, 4}},
+    };
+    for (const auto &c : cases) {
+        const auto count = static_cast<std::int64_t>(c.scales.size());
+        program p({relu(), c.op});
         EXPECT_EQ(p.partitions(), (std::vector<op_ids> {{1}, {2}}));
-        p.set<float>(x, {-1, 1, 300, 2.5F, -3, 8}).set<float>(scales, {1, 0.5F, 2}).set<std::int32_t>(zps, {7, 0, 200});
+        EXPECT_TRUE(p.partition_of(2).is_supported());
+        p.set<float>(x, {-1, 1, 300, 2.5F, -3, 8}).set(f32(2, {count}), c.scales).set(s32(3, {count}), c.zps);
         p.want(relu_out).want(y).run();
-        // relu: 0 1 300 / 2.5 0 8; 0 + 7, 1 / 0.5, 150 + 200 saturates; 2.5 + 7 is a tie, 0, 4 + 200.
-        EXPECT_EQ(p.values<std::uint8_t>(y), (std::vector<std::uint8_t> {7, 2, 255, 10, 0, 204}));
+        EXPECT_EQ(p.values<std::uint8_t>(y), c.y);
         EXPECT_EQ(p.compiled(2).get_info().kernel, kernel_kind::native);
         EXPECT_EQ(p.compiled(1).get_info().kernel, kernel_kind::onednn);
         EXPECT_EQ(p.compiled(1).get_info().isa, "graph");
     }
-}
-
-// oneDNN before 3.14 does not know the attribute.
-TEST(mixed_graph, runs_a_quantize_with_a_mask_beside_another_op) {
-    const lt row_scales = f32(2, {2}), row_zps = s32(3, {2});
-    dg::op op(2, kind::DynamicQuantize, {relu_out, row_scales, row_zps}, {y}, "quantize");
-    op.set_attr(dg::newer::mask, std::int64_t {1});
-    program p({relu(), op});
-    EXPECT_EQ(p.partitions(), (std::vector<op_ids> {{1}, {2}}));
-    p.set<float>(x, {-1, 1, 300, 2.5F, -3, 8}).set<float>(row_scales, {1, 0.5F}).set<std::int32_t>(row_zps, {7, 0});
-    p.want(relu_out).want(y).run();
-    // relu: 0 1 300 / 2.5 0 8; 0 + 7, 1 + 7, 300 + 7 saturates; 5, 0, 16.
-    EXPECT_EQ(p.values<std::uint8_t>(y), (std::vector<std::uint8_t> {7, 8, 255, 5, 0, 16}));
-    EXPECT_EQ(p.compiled(2).get_info().kernel, kernel_kind::native);
 }
 
 TEST(mixed_graph, does_not_depend_on_the_order_of_add_op) {
@@ -195,14 +202,6 @@ TEST(mixed_graph, keeps_the_place_of_an_op_that_onednn_refuses) {
     p.want(product).want(rounded).want(restored).want(sum).run();
     // 1 / 2 and 9 / 2 are ties: 0 and 4.
     EXPECT_EQ(p.values<float>(sum), (std::vector<float> {1, 8, 15, 17}));
-}
-
-TEST(mixed_graph, runs_a_quantize_without_zps_beside_another_op) {
-    program p({relu(), quantize(2, relu_out, y, {1, 0.5F, 2})});
-    EXPECT_EQ(p.partitions(), (std::vector<op_ids> {{1}, {2}}));
-    EXPECT_TRUE(p.partition_of(2).is_supported());
-    p.set<float>(x, {-1, 1, 300, 2.5F, -3, 8}).want(relu_out).want(y).run();
-    EXPECT_EQ(p.values<std::uint8_t>(y), (std::vector<std::uint8_t> {0, 2, 150, 2, 0, 4}));
 }
 
 // A convolution may choose an opaque layout, which only oneDNN can read. Then oneDNN also quantizes.
