@@ -226,6 +226,15 @@ TEST(mixed_graph, keeps_opaque_layouts_within_onednn) {
     EXPECT_EQ(p.values<float>(f32(9, {2})), (std::vector<float> {5, 6}));
 }
 
+TEST(mixed_graph, runs_a_quantize_that_computes_its_scales) {
+    const computed_op op {.src = relu_out, .scales = lt(4, type::f32), .mask = 1, .narrow = true};
+    program p({relu(), op.make()});
+    EXPECT_EQ(p.partitions(), (std::vector<op_ids> {{1}, {3}}));
+    p.set<float>(x, {127, -1, 2, 254, 3, -2}).want(relu_out).want(op.dst).want(op.scales).run();
+    EXPECT_EQ(p.values<std::int8_t>(op.dst), (std::vector<std::int8_t> {127, 0, 2, 127, 2, 0})); // 1.5, a tie
+    EXPECT_EQ(p.values<float>(op.scales), (std::vector<float> {1, 2}));
+}
+
 TEST(mixed_graph, passes_the_fpmath_mode_to_both_libraries) {
     for (const bool early : {true, false}) {
         dg::graph graph(dg::engine::kind::cpu);

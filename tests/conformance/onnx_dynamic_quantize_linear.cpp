@@ -74,44 +74,33 @@ class onnx_dynamic_quantize_linear : public testing::TestWithParam<variant> {
 };
 
 TEST_P(onnx_dynamic_quantize_linear, by_hand) {
-    // (3 - -1) / 255; 1 / that is next to 63.75 and 3 / that next to 191.25.
-    const float scale = 4.0F / 255.0F;
-    EXPECT_TRUE(same(run({0, 3, -1, 1}), {scale, 64, {64, 255, 0, 128}}));
-}
-
-TEST_P(onnx_dynamic_quantize_linear, takes_0_into_the_range) {
-    // Rounded up, so that 2 / scale is below the tie of 127.5.
-    const float scale = 4.0F / 255.0F;
-    EXPECT_TRUE(same(run({1, 2, 4}), {scale, 0, {64, 127, 255}}));
-    EXPECT_TRUE(same(run({-1, -2, -4}), {scale, 255, {191, 128, 0}}));
-}
-
-TEST_P(onnx_dynamic_quantize_linear, zeros_have_the_scale_of_onnx_runtime) {
-    EXPECT_TRUE(same(run({0, -0.0F, 0}), {1, 0, {0, 0, 0}}));
-    EXPECT_TRUE(same(run({-0.0F}), {1, 0, {0}}));
-    EXPECT_TRUE(same(run({}), {1, 0, {}}));
-}
-
-TEST_P(onnx_dynamic_quantize_linear, a_range_may_be_too_small_for_a_scale) {
-    // 127 / 255 of the least float rounds to 0, 128 / 255 to the least float. x / 0 is infinite, or NaN: the lowest
-    // code.
+    constexpr float of_4 = 4.0F / 255.0F; // rounded up
     constexpr float least = 0x1p-149F;
-    EXPECT_TRUE(same(run({127 * least, 0}), {0, 255, {255, 0}})); // 0 / 0 of the zero point is the highest code
-    EXPECT_TRUE(same(run({-127 * least, 0}), {0, 255, {0, 0}}));
-    EXPECT_TRUE(same(run({-least, least, 0}), {0, 255, {0, 255, 0}}));
-    EXPECT_TRUE(same(run({128 * least, least}), {least, 0, {128, 1}}));
-    EXPECT_TRUE(same(run({-128 * least, least}), {least, 128, {0, 129}}));
-}
-
-TEST_P(onnx_dynamic_quantize_linear, infinities_and_ranges_beyond_float) {
-    // The scale is infinite: finite values divided by it are 0, infinite ones NaN, which is the lowest value.
-    EXPECT_TRUE(same(run({3e38F, -3e38F, 1}), {infinity, 0, {0, 0, 0}}));
-    EXPECT_TRUE(same(run({infinity, 1}), {infinity, 0, {0, 0}}));
-    EXPECT_TRUE(same(run({-infinity, 1}), {infinity, 255, {0, 255}})); // -infinity / infinity is NaN
-}
-
-TEST_P(onnx_dynamic_quantize_linear, a_nan_makes_the_scale_nan) {
-    EXPECT_TRUE(same(run({1, not_a_number, -1}), {not_a_number, 255, {0, 0, 0}}));
+    const std::pair<std::vector<float>, outputs> cases[] = {
+            // 1 / of_4 is next to 63.75, 3 / of_4 to 191.25.
+            {{0, 3, -1, 1}, {of_4, 64, {64, 255, 0, 128}}},
+            // 0 is in the range. 2 / of_4 is below the tie of 127.5.
+            {{1, 2, 4}, {of_4, 0, {64, 127, 255}}},
+            {{-1, -2, -4}, {of_4, 255, {191, 128, 0}}},
+            // Zeros have the scale of ONNX Runtime.
+            {{0, -0.0F, 0}, {1, 0, {0, 0, 0}}},
+            {{-0.0F}, {1, 0, {0}}},
+            {{}, {1, 0, {}}},
+            // A range may be too small for a scale: 127 / 255 of the least float rounds to 0, 128 / 255 to the least
+            // float. x / 0 is infinite, or NaN: the lowest code. 0 / 0 of the zero point is the highest code.
+            {{127 * least, 0}, {0, 255, {255, 0}}},
+            {{-127 * least, 0}, {0, 255, {0, 0}}},
+            {{-least, least, 0}, {0, 255, {0, 255, 0}}},
+            {{128 * least, least}, {least, 0, {128, 1}}},
+            {{-128 * least, least}, {least, 128, {0, 129}}},
+            // The scale is infinite: finite values divided by it are 0, infinite ones NaN, which is the lowest value.
+            {{3e38F, -3e38F, 1}, {infinity, 0, {0, 0, 0}}},
+            {{infinity, 1}, {infinity, 0, {0, 0}}},
+            {{-infinity, 1}, {infinity, 255, {0, 255}}}, // -infinity / infinity of the zero point is NaN
+            {{1, not_a_number, -1}, {not_a_number, 255, {0, 0, 0}}},
+    };
+    for (const auto &[x, expected] : cases)
+        EXPECT_TRUE(same(run(x), expected)) << "of " << testing::PrintToString(x);
 }
 
 TEST_P(onnx_dynamic_quantize_linear, equals_the_function_body_in_exact_arithmetic) {

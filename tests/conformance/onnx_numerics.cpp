@@ -10,7 +10,6 @@ namespace {
 using enum data_type;
 
 // ---- Integers
-// ---------------------------------------------------------------------------------------------------------
 
 TEST(onnx_numerics, the_quotient_is_rounded_before_the_zero_point_is_added) {
     const quantizing to_u8 {u8};
@@ -147,7 +146,6 @@ TEST(onnx_numerics, the_sum_does_not_wrap) {
 }
 
 // ---- Scales of f8_e8m0, blocks, dequantizing
-// --------------------------------------------------------------------------
 
 TEST(onnx_numerics, f8_e8m0_scales_are_powers_of_two) {
     const quantizing by_e8m0 {s8, f32, f8_e8m0};
@@ -211,7 +209,6 @@ TEST(onnx_numerics, the_difference_is_rounded_to_f32_before_the_product) {
 }
 
 // ---- Which kernel
-// -----------------------------------------------------------------------------------------------------
 
 #if DYNQUANT_TEST_ONEDNN
 std::string refusal(const quantization &q, kernel_kind kernel) {

@@ -112,23 +112,6 @@ quantizing divided_in(precision division, data_type dst, bool saturate = false) 
     return {dst, type, type, division, saturate};
 }
 
-TEST(onnx_numerics, native_quantizes_from_reals_by_reals_to_floats) {
-    for (const auto dst : {f16, bf16, f8_e4m3, f8_e5m2, f8_e4m3fnuz, f8_e5m2fnuz, f4_e2m1})
-        for (const auto src : {f32, f16, bf16})
-            for (const auto scales : {f32, f16, bf16})
-                for (const auto division : {precision::f32, precision::f16, precision::bf16}) {
-                    quantization q;
-                    q.rule = numerics::onnx;
-                    q.src = {src, {4}, {}};
-                    q.dst = {dst, {4}, {}};
-                    q.scales = {scales, {4}, {}};
-                    q.division = division;
-                    EXPECT_EQ(prepare(q).info().kernel, kernel_kind::native) << describe(q);
-                    q.zero_points = {dst, {4}, {}};
-                    EXPECT_EQ(prepare(q).info().kernel, kernel_kind::native) << describe(q);
-                }
-}
-
 TEST(onnx_numerics, quotients_in_16_bits_are_rounded_to_them_and_then_to_floats) {
     // 152 / 143 = 1.0625 + 1 / 2288 and 2124 / 1999 = 1.0625 + 1 / 31984 are above a tie of e4m3, and nearer to it than
     // to the next number of bf16, which has steps of 2^-7 there, and of f16, of 2^-10. The tie goes down to 1.

@@ -84,38 +84,27 @@ TEST_P(operator_layouts, real_shapes) {
     EXPECT_TRUE(right(per_tensor({1, 1000})));
 }
 
-TEST_P(operator_layouts, permuted_src) {
-    auto op = per_channel({2, 3, 4, 5}, 1);
-    op.src_strides = {60, 1, 15, 3}; // nhwc
-    EXPECT_TRUE(right(op));
-}
-
-TEST_P(operator_layouts, permuted_dst) {
-    auto op = per_channel({2, 3, 4, 5}, 1);
-    op.dst_strides = {60, 1, 15, 3};
-    EXPECT_TRUE(right(op));
-}
-
-TEST_P(operator_layouts, both_permuted) {
-    auto op = per_channel({3, 4, 5}, 2);
-    op.src_strides = {1, 15, 3};
-    op.dst_strides = {4, 1, 12};
-    EXPECT_TRUE(right(op));
-}
-
 // single_op asserts that gaps are not written.
-TEST_P(operator_layouts, padded) {
-    auto op = per_channel({3, 4, 5}, 1);
-    op.src_strides = {40, 8, 1};
-    op.dst_strides = {50, 11, 2};
-    EXPECT_TRUE(right(op));
-}
-
-TEST_P(operator_layouts, dims_of_one_have_any_stride) {
-    auto op = per_channel({1, 4, 1, 5}, 1);
-    op.src_strides = {0, 5, 7, 1};
-    op.dst_strides = {1, 5, 3, 1};
-    EXPECT_TRUE(right(op));
+TEST_P(operator_layouts, strides) {
+    struct layout {
+        const char *name;
+        dims shape;
+        std::int64_t axis;
+        dims src, dst;
+    };
+    const layout layouts[] = {
+            {"src in the order nhwc", {2, 3, 4, 5}, 1, {60, 1, 15, 3}, {}},
+            {"dst in the order nhwc", {2, 3, 4, 5}, 1, {}, {60, 1, 15, 3}},
+            {"both permuted", {3, 4, 5}, 2, {1, 15, 3}, {4, 1, 12}},
+            {"both padded", {3, 4, 5}, 1, {40, 8, 1}, {50, 11, 2}},
+            {"any stride of dims of 1", {1, 4, 1, 5}, 1, {0, 5, 7, 1}, {1, 5, 3, 1}},
+    };
+    for (const auto &[name, shape, axis, src, dst] : layouts) {
+        auto op = per_channel(shape, axis);
+        op.src_strides = src;
+        op.dst_strides = dst;
+        EXPECT_TRUE(right(op)) << name;
+    }
 }
 
 TEST_P(operator_layouts, dims_and_rank_are_unknown_until_compile) {
