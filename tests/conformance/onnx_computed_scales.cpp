@@ -1,8 +1,7 @@
 // DynamicQuantizeLinear of the domain dynquant gives the scales, zero points and codes that are worked out here by
-// hand, on every kernel and instruction set.
+// hand, on every kernel and instruction set. onnx_lowering.cpp tests which rule a node has, computed_scales.cpp what
+// the rules compute.
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "support/onnx.hpp"
 #include "support/variants.hpp"
@@ -135,26 +134,6 @@ TEST_P(onnx_computed_scales, of_packed_elements_write_these_alone) {
             (std::vector<bits8> {0xF8}));
 }
 
-TEST_P(onnx_computed_scales, of_nan_are_nan_and_give_the_lowest_code) {
-    const auto nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
-    const auto unsigned_codes = run<std::uint8_t>({3}, {1.F, nan, -1.F}, {});
-    EXPECT_TRUE(std::isnan(unsigned_codes.scales.at(0)));
-    EXPECT_EQ(unsigned_codes.y, (std::vector<std::uint8_t> {0, 0, 0}));
-    EXPECT_EQ(unsigned_codes.zero_points, std::vector<std::uint8_t> {255});
-    const auto signed_codes = run<std::int8_t>({3}, {1.F, nan, -1.F}, {{"to", int8}, {"symmetric", 0}});
-    EXPECT_TRUE(std::isnan(signed_codes.scales.at(0)));
-    EXPECT_EQ(signed_codes.y, (std::vector<std::int8_t> {-128, -128, -128}));
-    EXPECT_EQ(signed_codes.zero_points, std::vector<std::int8_t> {127});
-    const auto symmetric = run<std::int8_t>({3}, {1.F, nan, -1.F}, {{"to", int8}});
-    EXPECT_TRUE(std::isnan(symmetric.scales.at(0)));
-    EXPECT_EQ(symmetric.y, (std::vector<std::int8_t> {-127, -127, -127}));
-    // -infinity by an infinite scale is NaN, too.
-    EXPECT_EQ(run<std::int8_t>({2}, {1.F, -infinity}, {{"to", int8}, {"symmetric", 0}}),
-            (signed8 {{127, -128}, {infinity}, {127}}));
-    EXPECT_EQ((run<bits8, bits8>({2}, std::vector<float> {1, nan}, {{"to", float4e2m1}, {"scale_type", float8e8m0}})),
-            (results<bits8, bits8> {{0x77}, {0xFF}}));
-}
-
 TEST_P(onnx_computed_scales, of_float8) {
     // By 448 and 57344, the largest numbers. bfloat16 1 and 2 are 0x3F80 and 0x4000.
     EXPECT_EQ((run<bits8, bits16>(
@@ -163,51 +142,6 @@ TEST_P(onnx_computed_scales, of_float8) {
     EXPECT_EQ(
             (run<bits8, bits16>({2}, std::vector<float> {114688, -2}, {{"to", float8e5m2}, {"scale_type", bfloat16}})),
             (results<bits8, bits16> {{0x7B, 0xBC}, {0x4000}}));
-}
-
-TEST_P(onnx_computed_scales, of_powers_of_two) {
-    const auto by = [&](const char *rule, const std::vector<float> &x) {
-        return run<bits8, bits8>({4}, x,
-                {{"to", float4e2m1}, {"axis", 0}, {"block_size", 4}, {"scale_type", float8e8m0},
-                        text_attribute("rule", rule)});
-    };
-    using blocks = results<bits8, bits8>;
-    // 2^(floor(log2 6) - 2) = 1, which is 127. 0.25 is a tie.
-    EXPECT_EQ(by("", {6, 3, -1.5F, 0.25F}), (blocks {{0x57, 0x0B}, {127}}));
-    // 7: log2 is between 2 and 3. 7 saturates at 6; 3.5 is a tie between 3 and 4, the even one.
-    EXPECT_EQ(by("mx_floor", {7, 3, -1.5F, 0.25F}), (blocks {{0x57, 0x0B}, {127}}));
-    EXPECT_EQ(by("mx_ceil", {7, 4, -3, 1}), (blocks {{0x46, 0x1B}, {128}}));
-    // With one fraction bit 6.5 is 6, and 7 is half way to 8, where it goes.
-    EXPECT_EQ(by("mx_even", {6.5F, 3, -1.5F, 0.25F}), (blocks {{0x57, 0x0B}, {127}}));
-    EXPECT_EQ(by("mx_even", {7, 4, -3, 1}), (blocks {{0x46, 0x1B}, {128}}));
-    // 6 / 6 = 1 needs no more than 2^0, 6.5 / 6 does.
-    EXPECT_EQ(by("mx_rceil", {6, 3, -1.5F, 0.25F}), (blocks {{0x57, 0x0B}, {127}}));
-    EXPECT_EQ(by("mx_rceil", {6.5F, 4, -3, 1}), (blocks {{0x45, 0x1B}, {128}}));
-}
-
-TEST_P(onnx_computed_scales, by_other_rules) {
-    // 12 / 6 = 2, in float8e4m3fn 0x40; 12 / 2 = 6 and -3 / 2 = -1.5.
-    EXPECT_EQ((run<bits8, bits8>({2}, std::vector<float> {12, -3},
-                      {{"to", float4e2m1}, {"scale_type", float8e4m3fn}, text_attribute("rule", "nvfp4")})),
-            (results<bits8, bits8> {{0xB7}, {0x40}}));
-    const float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
-    EXPECT_EQ(run<std::int8_t>({4}, {infinity, nan, -254.F, 2.F},
-                      {{"to", int8}, text_attribute("rule", "onednn_dynamic_quantize")}),
-            (signed8 {{0, 0, -127, 1}, {2}}));
-    EXPECT_EQ(run<std::int8_t>({2}, {0.F, 0.F}, {{"to", int8}, text_attribute("rule", "onednn_dynamic_quantize")}),
-            (signed8 {{0, 0}, {1e-30F}}));
-    EXPECT_EQ(run<std::int8_t>({3}, {-51.F, 0.F, 204.F}, {{"to", int8}, text_attribute("rule", "onnx")}),
-            (signed8 {{-128, -77, 127}, {1}, {-77}}));
-}
-
-TEST_P(onnx_computed_scales, by_rules_that_do_not_divide) {
-    // 1016 / 127 = 8, in float16 0x4800; by 127 / 1016 = 1 / 8.
-    EXPECT_EQ((run<std::int8_t, bits16>({3}, std::vector<float> {1, 1016, -8},
-                      {{"to", int8}, {"scale_type", float16}, text_attribute("rule", "ggml_q8_0")})),
-            (results<std::int8_t, bits16> {{0, 127, -1}, {0x4800}}));
-    // 255 / 127.5 = 2; by 1 / 2: 127.5 is a tie, above 127.
-    EXPECT_EQ(run<std::int8_t>({3}, {255.F, -255.F, 2.F}, {{"to", int8}, text_attribute("rule", "torchao_symmetric")}),
-            (signed8 {{127, -128, 1}, {2}}));
 }
 
 TEST_P(onnx_computed_scales, of_16_bit_x) {

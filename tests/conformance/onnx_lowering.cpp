@@ -271,40 +271,31 @@ TEST(onnx_lowering, quarks_operators_divide_in_float_and_saturate) {
     EXPECT_EQ(y_of(quark("ExtendedQuantizeLinear", {{float32}, {float32}})), uint8);
 }
 
-TEST(onnx_lowering, dynamic_quantize_linear_has_three_outputs) {
-    const auto meaning = onnx::lower(make_node("DynamicQuantizeLinear", 11, {{float32, {2, 3}}}));
-    EXPECT_TRUE(meaning.dynamic);
-    EXPECT_EQ(meaning.statement.computed, presets::onnx());
-    EXPECT_EQ(meaning.statement.dst.type, data_type::u8);
-    EXPECT_EQ(meaning.statement.scales.type, data_type::f32);
-    EXPECT_EQ(meaning.statement.scales.block, (dims {2, 3}));
-    EXPECT_EQ(meaning.statement.zero_points->type, data_type::u8);
-    ASSERT_EQ(meaning.outputs.size(), 3U);
-    EXPECT_EQ(meaning.outputs[0].type, uint8);
-    EXPECT_EQ(meaning.outputs[0].shape, (dims {2, 3}));
-    EXPECT_EQ(meaning.outputs[1].type, float32);
-    EXPECT_EQ(meaning.outputs[1].shape, dims {});
-    EXPECT_EQ(meaning.outputs[2].type, uint8);
-    EXPECT_EQ(meaning.outputs[2].shape, dims {});
-    EXPECT_EQ(onnx::output_types(make_node("DynamicQuantizeLinear", 28, {{float32}})),
-            (std::vector<onnx::element_type> {uint8, float32, uint8}));
-}
-
-// DynamicQuantizeLinear of the domain dynquant.
+// DynamicQuantizeLinear of ONNX and of the domain dynquant.
 
 onnx::lowering dynamic_meaning(const dims &extents, std::vector<onnx::attribute> attributes = {}) {
     return onnx::lower(dynamic_quantize_linear({float32, extents}, std::move(attributes)));
 }
 
-TEST(onnx_lowering, dynquants_dynamic_quantize_linear_defaults_to_onnxs) {
-    const auto own = dynamic_meaning({2, 3}),
-               onnxs = onnx::lower(make_node("DynamicQuantizeLinear", 11, {{float32, {2, 3}}}));
-    EXPECT_EQ(own.statement.computed, presets::onnx());
-    EXPECT_EQ(own.statement.dst.type, data_type::u8);
-    EXPECT_EQ(own.statement.scales.type, data_type::f32);
-    EXPECT_EQ(own.statement.scales.block, onnxs.statement.scales.block);
-    EXPECT_EQ(own.statement.zero_points->type, data_type::u8);
-    EXPECT_EQ(own.outputs.size(), 3U);
+TEST(onnx_lowering, dynamic_quantize_linear_has_three_outputs_and_dynquants_defaults_to_onnxs) {
+    const auto of_onnx = onnx::lower(make_node("DynamicQuantizeLinear", 11, {{float32, {2, 3}}}));
+    EXPECT_TRUE(of_onnx.dynamic);
+    for (const auto &meaning : {of_onnx, dynamic_meaning({2, 3})}) {
+        EXPECT_EQ(meaning.statement.computed, presets::onnx());
+        EXPECT_EQ(meaning.statement.dst.type, data_type::u8);
+        EXPECT_EQ(meaning.statement.scales.type, data_type::f32);
+        EXPECT_EQ(meaning.statement.scales.block, (dims {2, 3}));
+        EXPECT_EQ(meaning.statement.zero_points->type, data_type::u8);
+        ASSERT_EQ(meaning.outputs.size(), 3U);
+        EXPECT_EQ(meaning.outputs[0].type, uint8);
+        EXPECT_EQ(meaning.outputs[0].shape, (dims {2, 3}));
+        EXPECT_EQ(meaning.outputs[1].type, float32);
+        EXPECT_EQ(meaning.outputs[1].shape, dims {});
+        EXPECT_EQ(meaning.outputs[2].type, uint8);
+        EXPECT_EQ(meaning.outputs[2].shape, dims {});
+    }
+    EXPECT_EQ(onnx::output_types(make_node("DynamicQuantizeLinear", 28, {{float32}})),
+            (std::vector<onnx::element_type> {uint8, float32, uint8}));
 }
 
 TEST(onnx_lowering, axis_and_block_size_say_which_elements_share_a_computed_scale) {
@@ -350,10 +341,12 @@ TEST(onnx_lowering, signed_types_have_symmetric_scales_unless_symmetric_is_0) {
 
 TEST(onnx_lowering, rules_have_names) {
     const auto rule_of = [](const char *name, onnx::element_type y, onnx::element_type scale) {
-        return dynamic_meaning({4}, {{"to", y}, {"scale_type", scale}, text_attribute("rule", name)})
-                .statement.computed;
+        const auto q = dynamic_meaning({4}, {{"to", y}, {"scale_type", scale}, text_attribute("rule", name)}).statement;
+        EXPECT_EQ(q.zero_points.has_value(), q.computed->range == scale_range::minmax) << name;
+        return q.computed;
     };
     EXPECT_EQ(rule_of("onnx", uint4, float16), presets::onnx());
+    EXPECT_EQ(rule_of("onnx", int8, float32), presets::onnx());
     EXPECT_EQ(rule_of("onednn_dynamic_quantize", int8, float32), presets::onednn_dynamic_quantize());
     EXPECT_EQ(rule_of("mx_floor", float8e4m3fn, float8e8m0), presets::mx(scale_rounding::floor));
     EXPECT_EQ(rule_of("mx_ceil", float8e5m2, float8e8m0), presets::mx(scale_rounding::ceil));
