@@ -158,11 +158,11 @@ TEST(data_types, the_f32_product_is_rounded_to_f16_and_bf16_in_every_layout) {
 }
 
 TEST(data_types, f8_overflows_to_nan_or_infinity_and_nan_stays) {
-    auto q = statement(direction::quantize, of(f32, {7}), of(f8_e4m3, {7}), {f32, {7}, {0.5}});
-    const auto src = encode_reals(f32, {0.5f, -0.0f, 224, 1e30f, -INFINITY, 0.53125f, 1});
-    expect_gives(q, src, {}, {}, {0x38, 0x80, 0x7e, 0x7f, 0xff, 0x38, 0x40});
+    auto q = statement(direction::quantize, of(f32, {9}), of(f8_e4m3, {9}), {f32, {9}, {0.5}});
+    const auto src = encode_reals(f32, {0.5f, -0.0f, 224, 1e30f, -INFINITY, 0.53125f, 1, 232, 232.1f});
+    expect_gives(q, src, {}, {}, {0x38, 0x80, 0x7e, 0x7f, 0xff, 0x38, 0x40, 0x7e, 0x7f}); // 464 is a tie, to 448
     q.dst.type = f8_e5m2;
-    expect_gives(q, src, {}, {}, {0x3c, 0x80, 0x5f, 0x7c, 0xfc, 0x3c, 0x40}); // 448 = 1.75 * 2^8
+    expect_gives(q, src, {}, {}, {0x3c, 0x80, 0x5f, 0x7c, 0xfc, 0x3c, 0x40, 0x5f, 0x5f}); // 448 = 1.75 * 2^8
     q = statement(direction::quantize, of(f32, {1}), of(f8_e4m3, {1}), {f32, {1}, {1}});
     expect_gives(q, encode_reals(f32, {NAN}), {}, {}, {0x7f});
     q.dst.type = f8_e5m2;
@@ -175,36 +175,6 @@ TEST(data_types, f8_is_dequantized_by_a_product) {
     expect_gives(q, as_bytes({1, 0x7e, 0x80, 0x39}), {}, {}, {0x80, 0x3b, 0x60, 0x44, 0, 0x80, 0x10, 0x40});
     q.src.type = f8_e5m2; // 2^-16 * 2, infinity, -0, 1.25 * 2^-1 * 2
     expect_gives(q, as_bytes({1, 0x7c, 0x80, 0x39}), {}, {}, {0, 0x38, 0x80, 0x7f, 0, 0x80, 0xa0, 0x3f});
-}
-
-/// All floats that decide the rounding: every number of an 8-bit float, the midpoints, and the floats next to each.
-std::vector<float> floats_around_all(data_type type) {
-    std::vector<float> result = {
-            INFINITY, -INFINITY, 464, std::nextafter(464.0f, 500.0f), 61440, 0x1p-149f, -0x1p-126f, 3e38f, -3e38f};
-    for (std::uint32_t bits = 0; bits < 255; ++bits) {
-        const float value = real_from(type, bits), next = real_from(type, bits + 1);
-        for (const float centre : {value, (value + next) / 2})
-            for (const float x : {std::nextafter(centre, -INFINITY), centre, std::nextafter(centre, INFINITY)})
-                if (!std::isnan(x)) result.push_back(x);
-    }
-    return result;
-}
-
-TEST(data_types, f8_is_rounded_to_from_every_neighbourhood) {
-    for (const auto type : {f8_e4m3, f8_e5m2})
-        for (const float scale : {1.0f, 0.125f, 3.0f, 0x1p-80f}) {
-            const auto src = floats_around_all(type);
-            const auto count = static_cast<std::int64_t>(src.size());
-            const auto q = statement(direction::quantize, of(f32, {count}), of(type, {count}), {f32, {count}, {scale}});
-            std::vector<float> products;
-            bytes expected;
-            for (const float x : src) {
-                products.push_back(x * scale);
-                const double quotient = double {products.back()} / scale; // exact enough to be rounded again
-                expected.push_back(static_cast<int>(bits_of_real(type, static_cast<float>(quotient))));
-            }
-            expect_gives(q, encode_reals(f32, products), {}, {}, expected);
-        }
 }
 
 TEST(data_types, known_parameters_are_rounded_to_their_type) {

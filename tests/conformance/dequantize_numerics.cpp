@@ -4,18 +4,16 @@
 namespace dynquant::test {
 namespace {
 
-class dequantize_numerics : public testing::TestWithParam<op_by_variant> {
+class dequantize_numerics : public operator_test {
   protected:
     /// Dequantizes by one scale. Tests that include the onednn kernel give no zero point.
     static floats dequantized(const ints &src, float scale, std::optional<std::int64_t> zp = {},
             integer_type integer = s8, dg::fpmath_mode fpmath = dg::fpmath_mode::strict) {
-        single_op op {.kind = GetParam().op,
-                .shape = {static_cast<std::int64_t>(src.size())},
-                .integer = integer,
-                .scales = {scale},
-                .fpmath = fpmath};
+        auto op = make({static_cast<std::int64_t>(src.size())}, {scale});
+        op.integer = integer;
+        op.fpmath = fpmath;
         if (zp) op.zps = {*zp};
-        return op.dequantize(GetParam().by, src);
+        return operator_test::dequantized(op, src);
     }
 };
 

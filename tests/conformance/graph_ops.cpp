@@ -1,4 +1,6 @@
 // Graphs are built of ops, attributes and shared logical tensors, and split into ordered partitions.
+#include <numeric>
+
 #include "support/graph.hpp"
 
 namespace dynquant::test {
@@ -63,56 +65,50 @@ TEST(add_op, takes_one_op_into_many_graphs) {
     EXPECT_NO_THROW(partition_of(op));
 }
 
-TEST(chain, has_independent_ops_in_the_order_of_add_op) {
+using op_ids = std::vector<std::size_t>;
+
+/// The op of each partition of a graph, in their order.
+op_ids order_of(const std::vector<dg::op> &ops) {
     dg::graph graph(dg::engine::kind::cpu);
-    for (const auto id : std::vector<std::size_t> {5, 2, 9}) {
-        dg::op op(id, kind::Quantize, {f32(2 * id, {4})}, {s8(2 * id + 1, {4})});
-        graph.add_op(op.set_attr(attr::scales, std::vector<float> {1}));
-    }
+    for (const auto &op : ops)
+        graph.add_op(op);
     graph.finalize();
-    std::vector<std::size_t> ids;
+    op_ids ids;
     for (const auto &partition : graph.get_partitions())
-        ids.push_back(partition.get_ops()[0]);
-    EXPECT_EQ(ids, (std::vector<std::size_t> {5, 2, 9}));
+        ids.push_back(partition.get_ops().at(0));
+    return ids;
+}
+
+dg::op by_scale_1(std::size_t id, const lt &src, const lt &dst) {
+    dg::op op(id, src.get_data_type() == type::f32 ? kind::Quantize : kind::Dequantize, {src}, {dst});
+    return op.set_attr(attr::scales, std::vector<float> {1});
+}
+
+TEST(chain, has_independent_ops_in_the_order_of_add_op) {
+    EXPECT_EQ(order_of({by_scale_1(5, f32(10, {4}), s8(11, {4})), by_scale_1(2, f32(4, {4}), s8(5, {4})),
+                      by_scale_1(9, f32(18, {4}), s8(19, {4}))}),
+            (op_ids {5, 2, 9}));
 }
 
 TEST(chain, may_have_many_consumers_of_a_tensor) {
-    dg::graph graph(dg::engine::kind::cpu);
-    for (const auto id : std::vector<std::size_t> {1, 2}) {
-        dg::op op(id, kind::Quantize, {f32(0, {4})}, {s8(id, {4})});
-        graph.add_op(op.set_attr(attr::scales, std::vector<float> {1}));
-    }
-    graph.finalize();
-    EXPECT_EQ(graph.get_partitions().size(), 2u);
+    const auto src = f32(0, {4});
+    EXPECT_EQ(order_of({by_scale_1(1, src, s8(1, {4})), by_scale_1(2, src, s8(2, {4}))}), (op_ids {1, 2}));
 }
 
 TEST(chain, may_compute_the_scales_of_an_op) {
-    // s8 0 -> f32 1, the scales of a per-tensor quantize
-    dg::op scales(2, kind::Dequantize, {s8(0, {1})}, {f32(1, {1})});
-    scales.set_attr(attr::scales, std::vector<float> {0.25f});
-    const dg::op quantize(1, kind::DynamicQuantize, {f32(5, {2}), f32(1, {1})}, {u8(6, {2})});
-    dg::graph graph(dg::engine::kind::cpu);
-    graph.add_op(quantize);
-    graph.add_op(scales);
-    graph.finalize();
-    const auto partitions = graph.get_partitions();
-    EXPECT_EQ(partitions.at(0).get_ops(), std::vector<std::size_t> {2});
-    EXPECT_EQ(partitions.at(1).get_ops(), std::vector<std::size_t> {1});
+    const auto scales = f32(1, {1});
+    const dg::op quantize(1, kind::DynamicQuantize, {f32(5, {2}), scales}, {u8(6, {2})});
+    EXPECT_EQ(order_of({quantize, by_scale_1(2, s8(0, {1}), scales)}), (op_ids {2, 1}));
 }
 
 TEST(chain, may_have_a_thousand_ops) {
-    dg::graph graph(dg::engine::kind::cpu);
-    for (std::size_t i = 1000; i-- > 0;) { // consumers first
-        const bool quantize = i % 2 == 0;
-        dg::op op(i, quantize ? kind::Quantize : kind::Dequantize, {quantize ? f32(i, {4}) : s8(i, {4})},
-                {quantize ? s8(i + 1, {4}) : f32(i + 1, {4})});
-        graph.add_op(op.set_attr(attr::scales, std::vector<float> {1}));
-    }
-    graph.finalize();
-    const auto partitions = graph.get_partitions();
-    ASSERT_EQ(partitions.size(), 1000u);
-    for (std::size_t i = 0; i < 1000; ++i)
-        ASSERT_EQ(partitions[i].get_ops()[0], i);
+    std::vector<dg::op> ops;
+    for (std::size_t i = 1000; i-- > 0;) // consumers first
+        ops.push_back(
+                i % 2 == 0 ? by_scale_1(i, f32(i, {4}), s8(i + 1, {4})) : by_scale_1(i, s8(i, {4}), f32(i + 1, {4})));
+    op_ids expected(1000);
+    std::iota(expected.begin(), expected.end(), std::size_t {0});
+    EXPECT_EQ(order_of(ops), expected);
 }
 
 } // namespace

@@ -54,21 +54,17 @@ TEST(per_group, dynamic_quantize_has_it) {
 }
 
 TEST(eight_bit_floats, are_quantized_and_dequantized_by_the_static_ops) {
-    const lt f8(1, dg::newer::f8_e4m3, dims {4}, layout::strided);
-    std::vector<float> src = {1, -224, 112, 0.25f}, restored(4);
-    std::vector<std::uint8_t> quantized(4);
-    const static_op quantize {.src = f32(0, {4}), .dst = f8, .qtype = "per_tensor", .scales = {0.5f}, .zps = {}};
-    const static_op dequantize {
-            .which = kind::Dequantize, .src = f8, .dst = f32(2, {4}), .qtype = "per_tensor", .scales = {2}, .zps = {}};
-    dg::stream stream(cpu());
-    partition_of(quantize.make())
-            .compile({quantize.src}, {f8}, cpu())
-            .execute(stream, {tensor_of(quantize.src, src)}, {tensor_of(f8, quantized)});
-    EXPECT_EQ(quantized, (std::vector<std::uint8_t> {0x40, 0xfe, 0x76, 0x30}));
-    partition_of(dequantize.make())
-            .compile({f8}, {dequantize.dst}, cpu())
-            .execute(stream, {tensor_of(f8, quantized)}, {tensor_of(dequantize.dst, restored)});
-    EXPECT_EQ(restored, (std::vector<float> {4, -896, 448, 1}));
+    const auto real = f32(0, {4}), f8 = dense(1, dg::newer::f8_e4m3, {4});
+    const auto codes = integers_of({0x40, 0xfe, 0x76, 0x30}), restored = floats_of({4, -896, 448, 1});
+    const static_op quantize {.src = real, .dst = f8, .qtype = "per_tensor", .scales = {0.5f}, .zps = {}};
+    static_op dequantize {.src = f8, .dst = f32(2, {4}), .qtype = "per_tensor", .scales = {2}, .zps = {}};
+    dequantize.which = kind::Dequantize;
+    EXPECT_EQ(executed(partition_of(quantize.make()).compile({real}, {f8}, cpu()), {real},
+                      {floats_of({1, -224, 112, 0.25f})}, {f8}, {codes}),
+            std::vector<bytes> {codes});
+    EXPECT_EQ(executed(partition_of(dequantize.make()).compile({f8}, {dequantize.dst}, cpu()), {f8}, {codes},
+                      {dequantize.dst}, {restored}),
+            std::vector<bytes> {restored});
 }
 
 } // namespace

@@ -4,18 +4,15 @@
 namespace dynquant::test {
 namespace {
 
-class quantize_numerics : public testing::TestWithParam<op_by_variant> {
+class quantize_numerics : public operator_test {
   protected:
     /// One scale and zero point for all of src.
     static ints quantized(const floats &src, float scale, std::int64_t zp = 0, integer_type integer = s8,
             dg::fpmath_mode fpmath = dg::fpmath_mode::strict) {
-        const single_op op {.kind = GetParam().op,
-                .shape = {static_cast<std::int64_t>(src.size())},
-                .integer = integer,
-                .scales = {scale},
-                .zps = std::vector {zp},
-                .fpmath = fpmath};
-        return op.quantize(GetParam().by, src);
+        auto op = make({static_cast<std::int64_t>(src.size())}, {scale}, {zp});
+        op.integer = integer;
+        op.fpmath = fpmath;
+        return operator_test::quantized(op, src);
     }
 };
 
