@@ -14,8 +14,8 @@ RANDOM = np.random.default_rng(3)
 W = RANDOM.integers(0, 256, (8, 3, 3, 3)).astype(np.uint8)  # ONNX Runtime 1.23 has no ConvInteger with weights of int8
 
 
-def save(path, nodes, inputs, outputs, constants={}):
-    """inputs, outputs: name, type and shape. constants: by name."""
+def save(path, nodes, inputs, outputs, constants={}, **settings):
+    """inputs, outputs: name, type and shape. constants: by name. settings: of onnx.save."""
     graph = helper.make_graph(
         nodes,
         "g",
@@ -24,42 +24,35 @@ def save(path, nodes, inputs, outputs, constants={}):
         [numpy_helper.from_array(np.asarray(v), n) for n, v in constants.items()],
     )
     imports = [helper.make_opsetid("", 16)] + [helper.make_opsetid(d, 1) for d in {n.domain for n in nodes} - {""}]
-    onnx.save(helper.make_model(graph, opset_imports=imports, ir_version=8), path)
+    onnx.save(helper.make_model(graph, opset_imports=imports, ir_version=8), path, **settings)
     return str(path)
 
 
-def dynamic(path, x=("n", 3, "h", "w"), name="x", pads=(1, 1, 1, 1), tail=(), constants={}):
-    """A layer as quantize_dynamic makes it, from a float to a float, and further nodes behind its "y"."""
+def layer(path, product, w, x, name="x", tail=(), constants={}, **settings):
+    """A layer as quantize_dynamic makes it, from a float to a float, and further nodes behind its "y". product: the node
+    from "q", "w" and "z" to "sums". x: the shape."""
     nodes = [
         helper.make_node("DynamicQuantizeLinear", [name], ["q", "s", "z"], "quantize"),
-        helper.make_node("ConvInteger", ["q", "w", "z"], ["sums"], "product", pads=pads),
+        product,
         helper.make_node("Cast", ["sums"], ["f"], "cast", to=FLOAT),
         helper.make_node("Mul", ["s", "scale"], ["m"], "scales"),
         helper.make_node("Mul", ["f", "m"], ["y"], "rescale"),
         *tail,
     ]
-    return save(
-        path,
-        nodes,
-        [(name, FLOAT, x)],
-        [(nodes[-1].output[0], FLOAT, None)],
-        {"w": W, "scale": np.float32(0.01), **constants},
-    )
+    constants = {"w": w, "scale": np.float32(0.01), **constants}
+    return save(path, nodes, [(name, FLOAT, x)], [(nodes[-1].output[0], FLOAT, None)], constants, **settings)
+
+
+def dynamic(path, x=("n", 3, "h", "w"), pads=(1, 1, 1, 1), **others):
+    """A layer of images. others: of layer()."""
+    return layer(path, helper.make_node("ConvInteger", ["q", "w", "z"], ["sums"], "product", pads=pads), W, x, **others)
 
 
 def product(path, **settings):
-    """A layer of rows, as quantize_dynamic makes it. settings: of onnx.save."""
-    nodes = [
-        helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]),
-        helper.make_node("MatMulInteger", ["q", "w", "z"], ["sums"]),
-        helper.make_node("Cast", ["sums"], ["f"], to=FLOAT),
-        helper.make_node("Mul", ["s", "scale"], ["m"]),
-        helper.make_node("Mul", ["f", "m"], ["y"]),
-    ]
+    """A layer of rows. settings: of onnx.save."""
     w = RANDOM.integers(0, 256, (24, 8)).astype(np.uint8)
-    save(path, nodes, [("x", FLOAT, ["n", 24])], [("y", FLOAT, ["n", 8])], {"w": w, "scale": np.float32(0.01)})
-    onnx.save(onnx.load(path), path, **settings)
-    return str(path)
+    node = helper.make_node("MatMulInteger", ["q", "w", "z"], ["sums"], "product")
+    return layer(path, node, w, ["n", 24], **settings)
 
 
 def floats(path, name="x", w=W):
