@@ -16,9 +16,6 @@ class Samples:
     images: numpy.ndarray
     labels: numpy.ndarray
 
-    def __len__(self) -> int:
-        return len(self.labels)
-
 
 @dataclasses.dataclass(frozen=True)
 class Split:

@@ -1,7 +1,5 @@
 """Small networks, their models and their training in numpy: forward, backward and Adam (Kingma and Ba, 2014)."""
 
-import abc
-
 import numpy
 import onnx
 import threadpoolctl
@@ -13,22 +11,14 @@ from .digits import CLASSES, SIZE, Samples
 EPOCHS, BATCH, RATE = 40, 32, 3e-3
 
 
-class Layer(abc.ABC):
-    """A layer keeps its last input for backward(), which sets the gradients of `parameters`. operator, attributes: its node."""
+class Layer:
+    """forward(x) keeps what backward(slope) needs, which makes the gradient of the loss by x from the gradient by the result,
+    and sets the gradients of `parameters`. operator, attributes: its node."""
 
     operator: str
     attributes: dict[str, list[int]] = {}
-
-    def __init__(self) -> None:
-        self.parameters: list[numpy.ndarray] = []
-        self.gradients: list[numpy.ndarray] = []
-
-    @abc.abstractmethod
-    def forward(self, x: numpy.ndarray) -> numpy.ndarray: ...
-
-    @abc.abstractmethod
-    def backward(self, slope: numpy.ndarray) -> numpy.ndarray:
-        """The gradient of the loss by x, from the gradient by the result."""
+    parameters: list[numpy.ndarray] = []
+    gradients: list[numpy.ndarray] = []
 
 
 def _random_weights(random: numpy.random.Generator, shape: tuple[int, ...], inputs: int) -> numpy.ndarray:
@@ -39,7 +29,6 @@ class Dense(Layer):
     operator = "Gemm"
 
     def __init__(self, random: numpy.random.Generator, inputs: int, outputs: int) -> None:
-        super().__init__()
         self.parameters = [_random_weights(random, (inputs, outputs), inputs), numpy.zeros(outputs, numpy.float32)]
 
     def forward(self, x: numpy.ndarray) -> numpy.ndarray:
@@ -57,7 +46,6 @@ class Convolution(Layer):
     operator, attributes = "Conv", {"pads": [1, 1, 1, 1]}
 
     def __init__(self, random: numpy.random.Generator, inputs: int, outputs: int) -> None:
-        super().__init__()
         self.parameters = [_random_weights(random, (outputs, inputs, 3, 3), 9 * inputs), numpy.zeros(outputs, numpy.float32)]
 
     @staticmethod
@@ -117,23 +105,23 @@ class Flatten(Layer):
 class Activation(Layer):
     """An activation, named as in ONNX."""
 
+    # The function, and its slope as a function of the result.
     _FUNCTIONS = {
-        "Relu": lambda x: numpy.maximum(x, 0),
-        "Tanh": numpy.tanh,
-        "Sigmoid": lambda x: 1 / (1 + numpy.exp(-x)),
+        "Relu": (lambda x: numpy.maximum(x, 0), lambda y: y > 0),
+        "Tanh": (numpy.tanh, lambda y: 1 - y * y),
+        "Sigmoid": (lambda x: 1 / (1 + numpy.exp(-x)), lambda y: y * (1 - y)),
     }
-    _SLOPES = {"Relu": lambda y: y > 0, "Tanh": lambda y: 1 - y * y, "Sigmoid": lambda y: y * (1 - y)}  # as functions of the result
 
     def __init__(self, name: str) -> None:
-        super().__init__()
         self.operator = name
+        self._function, self._slope = self._FUNCTIONS[name]
 
     def forward(self, x: numpy.ndarray) -> numpy.ndarray:
-        self._y = self._FUNCTIONS[self.operator](x)
+        self._y = self._function(x)
         return self._y
 
     def backward(self, slope: numpy.ndarray) -> numpy.ndarray:
-        return slope * self._SLOPES[self.operator](self._y)
+        return slope * self._slope(self._y)
 
 
 Network = list[Layer]
@@ -173,39 +161,27 @@ def _slope_of_loss(scores: numpy.ndarray, labels: numpy.ndarray) -> numpy.ndarra
     return likely / len(labels)
 
 
-class _Adam:
-    def __init__(self, network: Network) -> None:
-        self._layers = [layer for layer in network if layer.parameters]
-        self._moments = [[(numpy.zeros_like(p), numpy.zeros_like(p)) for p in layer.parameters] for layer in self._layers]
-        self._steps = 0
-
-    def step(self, rate: float) -> None:
-        self._steps += 1
-        correction = numpy.sqrt(1 - 0.999**self._steps) / (1 - 0.9**self._steps)
-        for layer, moments in zip(self._layers, self._moments):
-            for parameter, gradient, (mean, square) in zip(layer.parameters, layer.gradients, moments):
-                mean += 0.1 * (gradient - mean)
-                square += 0.001 * (gradient * gradient - square)
-                parameter -= rate * correction * mean / (numpy.sqrt(square) + 1e-8)
-
-
+@threadpoolctl.threadpool_limits.wrap(limits=1)
 def train(network: Network, samples: Samples) -> None:
     """Trains in seconds, by one thread, so that the order of additions and with it the weights are reproducible."""
-    with threadpoolctl.threadpool_limits(1):
-        _train(network, samples)
-
-
-def _train(network: Network, samples: Samples) -> None:
-    adam = _Adam(network)
     random = numpy.random.default_rng(3)
+    trained = [layer for layer in network if layer.parameters]
+    moments = [[(numpy.zeros_like(p), numpy.zeros_like(p)) for p in layer.parameters] for layer in trained]
+    steps = 0
     for epoch in range(EPOCHS):
-        order = random.permutation(len(samples))
+        order = random.permutation(len(samples.labels))
         for begin in range(0, len(order), BATCH):
             some = order[begin : begin + BATCH]
             slope = _slope_of_loss(forward(network, samples.images[some]), samples.labels[some])
             for layer in reversed(network):
                 slope = layer.backward(slope)
-            adam.step(RATE * (1 - epoch / EPOCHS))
+            steps += 1
+            rate = RATE * (1 - epoch / EPOCHS) * numpy.sqrt(1 - 0.999**steps) / (1 - 0.9**steps)
+            for layer, of_layer in zip(trained, moments):
+                for parameter, gradient, (mean, square) in zip(layer.parameters, layer.gradients, of_layer):
+                    mean += 0.1 * (gradient - mean)
+                    square += 0.001 * (gradient * gradient - square)
+                    parameter -= rate * mean / (numpy.sqrt(square) + 1e-8)
 
 
 def accuracy(scores: numpy.ndarray, labels: numpy.ndarray) -> float:
