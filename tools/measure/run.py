@@ -4,7 +4,7 @@ A suite is a module with
   measure(given, say)  yields a Measured for each case; say tells of progress
   tables(results)      a list of tables by name: {name: lines of Markdown}, of one processor's list of Measured
 and if it has them
-  charts()             by file, what draws it from the results of processors: {file: draw(processors, path)}
+  draw(processors, figures)  writes charts of processors to the folder `figures`
   write(folder, say)   for --models
   PAGE                 the page of docs whose tables --save and --draw write; tables() then takes all processors
 """
@@ -46,8 +46,8 @@ def write_tables(page: pathlib.Path, tables: dict[str, list[str]]) -> None:
 
 def draw(suite: object, processors: list[Processor], figures: pathlib.Path) -> None:
     """Writes the charts and the tables of the page."""
-    for file, one in getattr(suite, "charts", dict)().items():
-        one(processors, figures / file)
+    if hasattr(suite, "draw"):
+        suite.draw(processors, figures)
     page = figures.parent / getattr(suite, "PAGE", ".")
     if page.is_file():
         write_tables(page, suite.tables(processors))

@@ -396,7 +396,7 @@ def tables(processors: list[Processor]) -> dict[str, list[str]]:
     return result
 
 
-def charts() -> dict[str, Callable[[list[Processor], pathlib.Path], None]]:
+def draw(processors: list[Processor], figures: pathlib.Path) -> None:
     from . import core_charts  # needs matplotlib
 
-    return core_charts.CHARTS
+    core_charts.draw(processors, figures)

@@ -22,22 +22,6 @@ SIZES = {"4Ki": 2**12, "16Ki": 2**14, "64Ki": 2**16, "256Ki": 2**18, "1Mi": 2**2
 Draw = Callable[[plt.Axes, list[Pass], str], None]  # the last one: the best instruction set
 
 
-def _side_by_side(draw: Draw, title: str, size: tuple[float, float] = (8, 4.2)) -> Callable[[list[Processor], pathlib.Path], None]:
-    def chart(processors: list[Processor], path: pathlib.Path) -> None:
-        count = len(processors)
-        width = size[0] if count == 1 else 0.75 * size[0] * count
-        figure, all_axes = plt.subplots(1, count, figsize=(width, size[1]), sharey=True, squeeze=False)
-        for axes, p in zip(all_axes[0], processors):
-            draw(axes, passes(p), isa_of(p))
-            axes.set_title(p.name, fontsize=10)
-            if axes.get_legend_handles_labels()[0]:
-                axes.legend(fontsize=8)
-        figure.suptitle(title)
-        save(figure, path)
-
-    return chart
-
-
 def _line(axes: plt.Axes, some: list[Pass], label: str, figures: dict[float, Figure]) -> None:
     known = [(x, y) for x, y in ((x, median(some, figure)) for x, figure in figures.items()) if y is not None]
     if known:
@@ -141,11 +125,27 @@ def _scaling(axes: plt.Axes, some: list[Pass], isa: str) -> None:
 
 
 CHARTS = {
-    "throughput_one_thread.svg": _side_by_side(_over_size("perf_1_per_tensor", Q, False), "Quantize u8 with a zero point, one thread"),
-    "throughput_all_threads.svg": _side_by_side(_over_size("perf_1_per_tensor", Q, True), "Quantize u8 with a zero point, all threads"),
-    "dequantize_one_thread.svg": _side_by_side(_over_size("perf_4_dequantize", D, False), "Dequantize u8 with a zero point, one thread"),
-    "instruction_sets.svg": _side_by_side(_instruction_sets, "Instruction sets, strict, one thread"),
-    "small_tensors.svg": _side_by_side(_small, "Small tensors: time of a call, one thread"),
-    "thread_scaling.svg": _side_by_side(_scaling, "Quantize: speed-up by threads"),
-    "per_channel.svg": _side_by_side(_per_channel, "Quantize 1 Mi elements per channel, zero points, one thread (none: refused)", (9, 4.6)),
+    "throughput_one_thread.svg": (_over_size("perf_1_per_tensor", Q, False), "Quantize u8 with a zero point, one thread"),
+    "throughput_all_threads.svg": (_over_size("perf_1_per_tensor", Q, True), "Quantize u8 with a zero point, all threads"),
+    "dequantize_one_thread.svg": (_over_size("perf_4_dequantize", D, False), "Dequantize u8 with a zero point, one thread"),
+    "instruction_sets.svg": (_instruction_sets, "Instruction sets, strict, one thread"),
+    "small_tensors.svg": (_small, "Small tensors: time of a call, one thread"),
+    "thread_scaling.svg": (_scaling, "Quantize: speed-up by threads"),
+    "per_channel.svg": (_per_channel, "Quantize 1 Mi elements per channel, zero points, one thread (none: refused)", (9, 4.6)),
 }
+
+
+def draw(processors: list[Processor], figures: pathlib.Path) -> None:
+    """Each chart has all processors side by side."""
+    count = len(processors)
+    for file, (draw_one, title, *wide) in CHARTS.items():
+        width, height = wide[0] if wide else (8, 4.2)
+        size = width if count == 1 else 0.75 * width * count, height
+        figure, all_axes = plt.subplots(1, count, figsize=size, sharey=True, squeeze=False)
+        for axes, p in zip(all_axes[0], processors):
+            draw_one(axes, passes(p), isa_of(p))
+            axes.set_title(p.name, fontsize=10)
+            if axes.get_legend_handles_labels()[0]:
+                axes.legend(fontsize=8)
+        figure.suptitle(title)
+        save(figure, figures / file)

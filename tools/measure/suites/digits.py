@@ -109,7 +109,8 @@ def tables(results: list[Measured]) -> dict[str, list[str]]:
     return {"digits": table(["network", "activation", "codified", "float", "codified", "drop, points", "ONNX Runtime", "by integers"], rows)}
 
 
-def charts() -> dict[str, Callable[[list[Processor], pathlib.Path], None]]:
+def draw(processors: list[Processor], figures: pathlib.Path) -> None:
+    """A row for each network with rescaling by two Mul."""
     from ..charts import GOOD, SHORT, newest, plt, save
 
     styles = {
@@ -118,22 +119,18 @@ def charts() -> dict[str, Callable[[list[Processor], pathlib.Path], None]]:
         "codified, activation in float16": {"color": SHORT, "marker": "D"},
     }
 
-    def draw(processors: list[Processor], path: pathlib.Path) -> None:
-        """A row for each network with rescaling by two Mul."""
-        figure, axes = plt.subplots(figsize=(8, 3.2))
-        results = [m for m in newest(processors, "digits") if "2mul" in m.facts["how"]]
-        names = list(dict.fromkeys(f"{m.facts['network']}, {m.facts['activation']}" for m in results))[::-1]
-        points: dict[str, list[tuple[float, float]]] = {label: [] for label in styles}
-        for m in results:
-            row, fp16 = names.index(f"{m.facts['network']}, {m.facts['activation']}"), "fp16" in m.facts["how"]
-            before, after = m.facts["accuracies"]
-            points["codified, activation in float16" if fp16 else "codified, activation in int8"].append((100 * after, row + (-0.12 if fp16 else 0.12)))
-            points["float"].append((100 * before, row))
-        axes.set_yticks(range(len(names)), names)
-        for label, some in points.items():
-            axes.plot([x for x, _ in some], [y for _, y in some], linestyle="", label=label, **styles[label])
-        axes.set(xlabel="% of 600 images", title="Handwritten digits: accuracy before and after codifying")
-        axes.legend(loc="upper center", bbox_to_anchor=(0.4, -0.2), ncols=3, fontsize=8)
-        save(figure, path)
-
-    return {"digits.svg": draw}
+    figure, axes = plt.subplots(figsize=(8, 3.2))
+    results = [m for m in newest(processors, "digits") if "2mul" in m.facts["how"]]
+    names = list(dict.fromkeys(f"{m.facts['network']}, {m.facts['activation']}" for m in results))[::-1]
+    points: dict[str, list[tuple[float, float]]] = {label: [] for label in styles}
+    for m in results:
+        row, fp16 = names.index(f"{m.facts['network']}, {m.facts['activation']}"), "fp16" in m.facts["how"]
+        before, after = m.facts["accuracies"]
+        points["codified, activation in float16" if fp16 else "codified, activation in int8"].append((100 * after, row + (-0.12 if fp16 else 0.12)))
+        points["float"].append((100 * before, row))
+    axes.set_yticks(range(len(names)), names)
+    for label, some in points.items():
+        axes.plot([x for x, _ in some], [y for _, y in some], linestyle="", label=label, **styles[label])
+    axes.set(xlabel="% of 600 images", title="Handwritten digits: accuracy before and after codifying")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.4, -0.2), ncols=3, fontsize=8)
+    save(figure, figures / "digits.svg")

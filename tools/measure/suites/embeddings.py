@@ -147,28 +147,25 @@ def tables(results: list[Measured]) -> dict[str, list[str]]:
     return result
 
 
-def charts() -> dict[str, Callable[[list[Processor], pathlib.Path], None]]:
+def draw(processors: list[Processor], figures: pathlib.Path) -> None:
+    """The cosines of texts, the least first, by the fewest threads: to the text alone, and to the float model."""
     from ..charts import GOOD, SHORT, newest, plt, save
     from ..charts import RUNTIME as COLOR
 
     colors = {RUNTIME: COLOR, PER_TENSOR: SHORT, PER_ROW: GOOD}
 
-    def draw(processors: list[Processor], path: pathlib.Path) -> None:
-        """The cosines of texts, the least first, by the fewest threads: to the text alone, and to the float model."""
-        results = newest(processors, "embeddings")
-        figure, panels = plt.subplots(1, 2, sharey=True)
-        for m in results:
-            if m.threads != min(one.threads for one in results) or m.case == FLOAT:
-                continue
-            for axes, some in zip(panels, (m.facts["to alone"][2:], m.facts["to float"][2:]), strict=True):
-                axes.plot([100 * (i + 0.5) / len(some) for i in range(len(some))], some, color=colors[m.case], label=m.case, linewidth=2.2)
-            if m.facts["differing"] == 0:
-                panels[0].text(50, 1, "the same bits", color=colors[m.case], ha="center", va="bottom", fontsize=9)
-        for axes, title in zip(panels, ("int8 in a batch, and the same text alone", "int8 in a batch, and the float model"), strict=True):
-            axes.set(xlim=(0, 100), xticks=range(0, 100, 20), xlabel="% of the texts")
-            axes.set_title(title, fontsize=10)
-        panels[0].set_ylabel("cosine of the two embeddings")
-        panels[1].legend(loc="lower right", fontsize=9)
-        save(figure, path)
-
-    return {"embeddings.svg": draw}
+    results = newest(processors, "embeddings")
+    figure, panels = plt.subplots(1, 2, sharey=True)
+    for m in results:
+        if m.threads != min(one.threads for one in results) or m.case == FLOAT:
+            continue
+        for axes, some in zip(panels, (m.facts["to alone"][2:], m.facts["to float"][2:]), strict=True):
+            axes.plot([100 * (i + 0.5) / len(some) for i in range(len(some))], some, color=colors[m.case], label=m.case, linewidth=2.2)
+        if m.facts["differing"] == 0:
+            panels[0].text(50, 1, "the same bits", color=colors[m.case], ha="center", va="bottom", fontsize=9)
+    for axes, title in zip(panels, ("int8 in a batch, and the same text alone", "int8 in a batch, and the float model"), strict=True):
+        axes.set(xlim=(0, 100), xticks=range(0, 100, 20), xlabel="% of the texts")
+        axes.set_title(title, fontsize=10)
+    panels[0].set_ylabel("cosine of the two embeddings")
+    panels[1].legend(loc="lower right", fontsize=9)
+    save(figure, figures / "embeddings.svg")

@@ -110,12 +110,9 @@ def tables(results: list[Measured]) -> dict[str, list[str]]:
     return result
 
 
-def charts() -> dict[str, Callable[[list[Processor], pathlib.Path], None]]:
+def draw(processors: list[Processor], figures: pathlib.Path) -> None:
     from ..charts import newest, ratio_bars
 
-    def draw(processors: list[Processor], path: pathlib.Path) -> None:
-        some = [(m, m.ratio(RUNTIME, OWN)) for m in newest(processors, "models")]
-        bars = [(f"{m.case}, {threads_label(m.threads)}", ratio, ratio >= m.facts["goal"]) for m, ratio in some]
-        ratio_bars(bars, "Pre-quantized models beside ONNX Runtime", path)
-
-    return {"models.svg": draw}
+    some = [(m, m.ratio(RUNTIME, OWN)) for m in newest(processors, "models")]
+    bars = [(f"{m.case}, {threads_label(m.threads)}", ratio, ratio >= m.facts["goal"]) for m, ratio in some]
+    ratio_bars(bars, "Pre-quantized models beside ONNX Runtime", figures / "models.svg")

@@ -269,15 +269,12 @@ def tables(results: list[Measured]) -> dict[str, list[str]]:
     return result
 
 
-def charts() -> dict[str, Callable[[list[Processor], pathlib.Path], None]]:
+def draw(processors: list[Processor], figures: pathlib.Path) -> None:
     from ..charts import GOOD, grouped_bars, newest
     from ..charts import RUNTIME as COLOR
 
-    def draw(processors: list[Processor], path: pathlib.Path) -> None:
-        timed = [m for m in newest(processors, "networks") if m.facts.get("variant") == INT8 and m.threads == 1 and RUNTIME in m.times and PROVIDER in m.times and "kind" in m.facts]
-        names = {FLOAT_MODEL: "float model, ONNX Runtime", RUNTIME: "int8, ONNX Runtime", PROVIDER: "int8, dynquant's provider"}
-        series = {name: [1 / m.ratio(RUNTIME, peer) for m in timed] for peer, name in names.items()}
-        title = "quantize_dynamic with int8 weights, one thread"
-        grouped_bars([m.facts["network"] for m in timed], series, ["#888888", COLOR, GOOD], "time, relative to int8 in ONNX Runtime", title, path)
-
-    return {"networks.svg": draw}
+    timed = [m for m in newest(processors, "networks") if m.facts.get("variant") == INT8 and m.threads == 1 and RUNTIME in m.times and PROVIDER in m.times and "kind" in m.facts]
+    names = {FLOAT_MODEL: "float model, ONNX Runtime", RUNTIME: "int8, ONNX Runtime", PROVIDER: "int8, dynquant's provider"}
+    series = {name: [1 / m.ratio(RUNTIME, peer) for m in timed] for peer, name in names.items()}
+    title = "quantize_dynamic with int8 weights, one thread"
+    grouped_bars([m.facts["network"] for m in timed], series, ["#888888", COLOR, GOOD], "time, relative to int8 in ONNX Runtime", title, figures / "networks.svg")

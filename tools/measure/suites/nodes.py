@@ -179,12 +179,9 @@ def tables(results: list[Measured]) -> dict[str, list[str]]:
     return result
 
 
-def charts() -> dict[str, Callable[[list[Processor], pathlib.Path], None]]:
+def draw(processors: list[Processor], figures: pathlib.Path) -> None:
     from ..charts import newest, ratio_bars
 
-    def draw(processors: list[Processor], path: pathlib.Path) -> None:
-        some = [m for m in newest(processors, "nodes") if m.threads == 1 and m.facts["nodes"] == 1 and m.ratios(RUNTIME, OWN)]
-        bars = [(m.case, m.ratio(RUNTIME, OWN), m.ratio(RUNTIME, OWN) >= 1) for m in some]
-        ratio_bars(bars, "Beside ONNX Runtime's own operators, one thread", path, row_height=0.24, log=True)
-
-    return {"nodes.svg": draw}
+    some = [m for m in newest(processors, "nodes") if m.threads == 1 and m.facts["nodes"] == 1 and m.ratios(RUNTIME, OWN)]
+    bars = [(m.case, m.ratio(RUNTIME, OWN), m.ratio(RUNTIME, OWN) >= 1) for m in some]
+    ratio_bars(bars, "Beside ONNX Runtime's own operators, one thread", figures / "nodes.svg", row_height=0.24, log=True)
