@@ -131,7 +131,6 @@ class Turns(unittest.TestCase):
             self.compare(alone=[np.ones(2)], provider=[np.ones(2)], floats=[np.ones(2), np.ones(2)])
 
 
-
 class Drawn(unittest.TestCase):
     def test_the_same_each_time(self):
         one = types.SimpleNamespace(name="x", shape=[4], type="tensor(float)")
