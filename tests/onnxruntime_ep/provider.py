@@ -4,7 +4,10 @@ import functools
 import json
 import os
 import pathlib
+import subprocess
+import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import onnxruntime as ort
@@ -63,3 +66,20 @@ def executed(s):
     events = json.loads(pathlib.Path(s.end_profiling()).read_text())
     names = [e["args"]["op_name"] for e in events if e.get("cat") == "Node" and e["name"].endswith("_kernel_time")]
     return collections.Counter(NAME if name.startswith(NAME) else name for name in names)
+
+
+def in_another_process(code, *arguments, **how):
+    """What Python runs there and prints, with the modules of this folder. how: of subprocess.run."""
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(command, cwd=pathlib.Path(__file__).parent, capture_output=True, **how)
+
+
+def run_at_the_same_time(s, cases):
+    """By six threads, so that shapes alternate. cases: x, and what is expected of it."""
+    def run_many(worker):
+        for i in range(60):
+            x, expected = cases[(i * 7 + worker) % len(cases)]
+            np.testing.assert_array_equal(s.run(None, {"x": x})[0], expected)
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(run_many, range(6)))

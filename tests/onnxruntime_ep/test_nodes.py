@@ -5,7 +5,6 @@ import os
 import pathlib
 import tempfile
 import unittest
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import onnx
@@ -15,7 +14,7 @@ from models import choose, normal
 from onnx import TensorProto, helper
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidArgument, NotImplemented
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
-from provider import NAME, assert_same, executed, operators, run, session
+from provider import NAME, assert_same, executed, operators, run, run_at_the_same_time, session
 from quantization import BFLOAT16, BYTES, FLOAT, FLOAT8, FOUR_BITS, HALF, INT32, SHORTS, Node, dequantize, quantize
 from test_provider import log
 
@@ -397,16 +396,8 @@ class Graphs(unittest.TestCase):
     def test_runs_at_the_same_time_with_shapes_that_alternate(self):
         m = model([node(QUANTIZE, ["x", "s"], ["y"])], {"x": (FLOAT, ["n", 6])}, {"y": (UINT8, None)}, 21,
                   {"s": self.SCALE})
-        s = session(m, threads=2)
         inputs = [normal(n, 6) for n in (*range(1, 41), 9000)]  # more shapes than are kept
-
-        def run_many(worker):
-            for i in range(60):
-                x = inputs[(i * 5 + worker) % len(inputs)]
-                np.testing.assert_array_equal(s.run(None, {"x": x})[0], self.expected(x))
-
-        with ThreadPoolExecutor(6) as pool:
-            list(pool.map(run_many, range(6)))
+        run_at_the_same_time(session(m, threads=2), [(x, self.expected(x)) for x in inputs])
 
 
 if __name__ == "__main__":

@@ -4,23 +4,20 @@ import json
 import logging
 import os
 import pathlib
-import subprocess
-import sys
 import tempfile
 import time
 import unittest
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import onnx
 import onnxruntime as ort
-from layers import Layer, dynamic_quantize, integer_product, model, product, quantize
+from layers import Layer, convolve, dynamic_quantize, integer_product, model, product, quantize
 from models import choose, types_of
 from onnx import TensorProto, helper
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidArgument, RuntimeException
 from onnxruntime.quantization import QuantType, quantize_dynamic
-from provider import NAME, assert_as_without, devices, operators, run, session
+from provider import NAME, assert_as_without, devices, in_another_process, operators, run, run_at_the_same_time, session
 
 FLOAT, INT32, UINT8 = TensorProto.FLOAT, TensorProto.INT32, TensorProto.UINT8
 node = helper.make_node
@@ -41,20 +38,13 @@ def convolution():
 
 def log(m, environment=None, entries=None, **options):
     """What the provider says of a model where the option `verbose` is 1. entries: of the session's configuration."""
-    code = ("import json, sys; sys.path.insert(0, sys.argv[1]); import provider, onnxruntime as ort; "
+    code = ("import json, sys, provider, onnxruntime as ort; options, entries = map(json.loads, sys.argv[1:]); "
             "o = ort.SessionOptions(); o.log_severity_level = 2; "
-            "[o.add_session_config_entry(*entry) for entry in json.loads(sys.argv[3]).items()]; "
-            "o.add_provider_for_devices(provider.devices()[:1], {'verbose': '1'} | json.loads(sys.argv[2])); "
+            "[o.add_session_config_entry(*entry) for entry in entries.items()]; "
+            "o.add_provider_for_devices(provider.devices()[:1], {'verbose': '1'} | options); "
             "ort.InferenceSession(sys.stdin.buffer.read(), o)")
-    command = [sys.executable, "-c", code, str(pathlib.Path(__file__).parent), json.dumps(options), json.dumps(entries or {})]
-    return subprocess.run(command, input=m, capture_output=True, check=True, env=os.environ | (environment or {})).stderr.decode()
-
-
-def expected_sums(x, zero_point, w):
-    """A convolution without padding, by the definition."""
-    x, (rows, columns) = x.astype(np.int64) - zero_point, w.shape[2:]
-    return sum(np.einsum("nchw,fc->nfhw", x[:, :, i:x.shape[2] - rows + 1 + i, j:x.shape[3] - columns + 1 + j], w[:, :, i, j].astype(np.int64))
-               for i in range(rows) for j in range(columns))
+    done = in_another_process(code, json.dumps(options), json.dumps(entries or {}), input=m, check=True, env=os.environ | (environment or {}))
+    return done.stderr.decode()
 
 
 # Else ONNX Runtime does not tell a scalar from a tensor of unknown rank.
@@ -188,7 +178,8 @@ class Claims(unittest.TestCase):
         layer = [*integer_product(["x", "w", "z"], op="ConvInteger"), node("Mul", ["s", "f"], ["m"]), node("Relu", ["m"], ["y"])]
         pick = [node("Gather", ["zs", "one"], ["z"]), node("Gather", ["ss", "one"], ["s"])]
         z, s = np.array(77, np.uint8), np.array(0.3, np.float32)
-        expected = np.maximum(expected_sums(x, 77, w).astype(np.float32) * s, np.float32(0))
+        sums = convolve(x.astype(np.int64) - 77, w, 1, [1, 1], [1, 1], [(0, 0)] * 2)
+        expected = np.maximum(sums.astype(np.float32) * s, np.float32(0))
         vectors = {"zs": np.uint8([1, 77, 3]), "ss": np.float32([7, 0.3, 9])}
         for name, nodes, given in (("inputs", layer, {"z": z, "s": s}), ("nodes", pick + layer, vectors),
                                    ("outer", [*pick, choose(layer, "y", "s")], vectors | {"c": np.array(True)})):
@@ -487,10 +478,9 @@ class ContextModels(unittest.TestCase):
 
 class Memory(unittest.TestCase):
     CODE = """
-import sys; sys.path.insert(0, sys.argv[1])
-import provider
+import provider, sys
 def kib(name): return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(name))
-small, large = sys.argv[2:]
+small, large = sys.argv[1:]
 provider.session(small)
 before = kib("VmRSS")
 session = provider.session(large)
@@ -510,8 +500,7 @@ print(kib("VmRSS") - before, kib("VmHWM") - before)
                 for path, *parts in zip(files, ([node("Identity", ["x"], ["y"])], nodes), ({"y": (UINT8, None)}, outputs), ({}, constants)):
                     m = model(parts[0], {"x": (UINT8, ["n", 512, "h", "w"])}, parts[1], 16, parts[2])
                     pathlib.Path(path).write_bytes(m)
-                command = [sys.executable, "-c", self.CODE, str(pathlib.Path(__file__).parent), *files]
-                after, peak = map(int, subprocess.run(command, capture_output=True, check=True, text=True).stdout.split())
+                after, peak = map(int, in_another_process(self.CODE, *files, check=True).stdout.split())
                 weights_kib = count * np.prod(shape) / 1024
                 self.assertLess(after, 1.15 * weights_kib + 3072)  # a huge page, and what the session has of its own
                 self.assertLess(peak, 2.15 * weights_kib + 3072)
@@ -520,9 +509,8 @@ print(kib("VmRSS") - before, kib("VmHWM") - before)
 class Unregistered(unittest.TestCase):
     """ONNX Runtime wants a library to be unregistered after the sessions that use it. A program that does not wait lives."""
     CODE = """
-import sys; sys.path.insert(0, sys.argv[1])
-import numpy as np, onnxruntime as ort, provider
-folder, order = sys.argv[2:]
+import sys, numpy as np, onnxruntime as ort, provider
+folder, order = sys.argv[1:]
 x = {"x": np.load(f"{folder}/x.npy")}
 results = []
 run = lambda s: results.append(s.run(None, x)[0])
@@ -559,8 +547,7 @@ np.save(f"{folder}/y.npy", np.array(results))
             with self.subTest(order=order), tempfile.TemporaryDirectory() as folder:
                 pathlib.Path(folder, "m.onnx").write_bytes(m)
                 np.save(f"{folder}/x.npy", x)
-                command = [sys.executable, "-c", self.CODE, str(pathlib.Path(__file__).parent), folder, order]
-                done = subprocess.run(command, capture_output=True, text=True)
+                done = in_another_process(self.CODE, folder, order, text=True)
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 given = np.load(f"{folder}/y.npy")
                 self.assertEqual(len(given), runs)
@@ -571,18 +558,9 @@ np.save(f"{folder}/y.npy", np.array(results))
 class Runs(unittest.TestCase):
     def test_at_the_same_time_with_shapes_that_alternate(self):
         layer = Layer(np.random.default_rng(4), 2, steps=("Add", "Relu"), is_open=True)
-        s = session(layer.model(), threads=2)
         inputs = list({x.shape: x for x in (layer.draw_x() for _ in range(200))}.values())
         self.assertGreater(len(inputs), 32)  # more shapes than are kept
-        expected = [layer.expected(x) for x in inputs]
-
-        def run(worker):
-            for i in range(60):
-                k = (i * 7 + worker) % len(inputs)
-                np.testing.assert_array_equal(s.run(None, {"x": inputs[k]})[0], expected[k])
-
-        with ThreadPoolExecutor(6) as pool:
-            list(pool.map(run, range(6)))
+        run_at_the_same_time(session(layer.model(), threads=2), [(x, layer.expected(x)) for x in inputs])
 
 
 class RealModels(unittest.TestCase):
