@@ -43,8 +43,8 @@ def log(m, environment=None, entries=None, **options):
             "[o.add_session_config_entry(*entry) for entry in entries.items()]; "
             "o.add_provider_for_devices(provider.devices()[:1], {'verbose': '1'} | options); "
             "ort.InferenceSession(sys.stdin.buffer.read(), o)")
-    done = in_another_process(code, json.dumps(options), json.dumps(entries or {}), input=m, check=True, env=os.environ | (environment or {}))
-    return done.stderr.decode()
+    given = {"input": m, "env": os.environ | (environment or {})}
+    return in_another_process(code, json.dumps(options), json.dumps(entries or {}), check=True, **given).stderr.decode()
 
 
 # Else ONNX Runtime does not tell a scalar from a tensor of unknown rank.

@@ -187,14 +187,6 @@ class Sessions(Runs):
             with self.assertRaises(state.InvalidArgument):
                 s.run(None, {**feed, "scale": np.ones(3, np.float32)})
 
-    def test_dynamic_quantize_linear(self):
-        for shape in ((), (0,), (3, 0), (1,)):
-            m = model([helper.make_node("DynamicQuantizeLinear", ["x"], ["y", "scale", "zero"], "q", domain="dynquant")],
-                      {"x": (FLOAT, None)}, {"y": (UINT8, None), "scale": (FLOAT, None), "zero": (UINT8, None)}, 13)
-            y, scale, zero = run(m, {"x": np.zeros(shape, np.float32)}, library=True)
-            np.testing.assert_array_equal(y, np.zeros(shape))
-            self.assertEqual((scale, zero, scale.shape, zero.shape), (1, 0, (), ()))
-
 
 class Models(Case):
     def test_errors_that_show_before_a_run(self):
