@@ -1,11 +1,8 @@
-"""Layers beside oneDNN's int8 primitive of the same sums, in a process that one processor runs: docs/onnx_speed.md, Whole
-networks."""
+"""Layers beside oneDNN's int8 primitive of the same sums, on one processor: docs/onnx_speed.md, Whole networks."""
 
 import argparse
 import os
 import statistics
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 
 from ..onednn import OneDnn
@@ -35,22 +32,16 @@ def _contestants(shape: Shape, provider: str) -> dict[str, Turn]:
     return kept(sessions, x) | runs({ONEDNN: onednn})
 
 
-def _main(provider: str, only: str, rounds: str, seconds: str) -> None:
+def measure(given: argparse.Namespace, say: Callable) -> Iterator[Measured]:
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # oneDNN's threads are not the session's
+    provider = provider_peer(given.build).provider
     some = {shape.name: (shape.products(), lambda shape=shape: _contestants(shape, provider)) for shape in map(Shape.of, SHAPES)}
     some |= {f"product of {SIDE} x {SIDE} by {SIDE} x {SIDE}": (SIDE**3, lambda: runs({ONEDNN: OneDnn().product(SIDE, SIDE, SIDE)}))}
     for name, (products, contestants) in some.items():
-        if only in name:
-            turns = take_turns(contestants(), int(rounds), float(seconds))
-            print(Measured("convolutions", name, 1, *turns, {"products": products}).line(), flush=True)
-
-
-def measure(given: argparse.Namespace, say: Callable) -> Iterator[Measured]:
-    provider = provider_peer(given.build).provider
-    say("layers and oneDNN's primitives on one processor")
-    command = [sys.executable, "-m", __name__, provider, given.only, str(given.rounds), str(given.seconds)]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    yield from map(Measured.of_line, done.stdout.splitlines())
+        if given.only in name:
+            say(name)
+            turns = take_turns(contestants(), given.rounds, given.seconds)
+            yield Measured("convolutions", name, 1, *turns, {"products": products})
 
 
 def tables(results: list[Measured]) -> dict[str, list[str]]:
@@ -63,7 +54,3 @@ def tables(results: list[Measured]) -> dict[str, list[str]]:
     most = max(map(billions, results))
     rows = [[m.case, *(microseconds(m, peer) for peer in (RUNTIME, PROVIDER, ONEDNN)), number(billions(m)), f"{100 * billions(m) / most:.0f} %"] for m in results]
     return {"convolutions": table(["one processor, us", "ONNX Runtime's nodes", "claimed layer", "oneDNN's primitive", "10^9 products/s", "of the most"], rows)}
-
-
-if __name__ == "__main__":
-    _main(*sys.argv[1:])
