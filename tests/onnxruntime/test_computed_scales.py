@@ -171,7 +171,8 @@ class Sessions(unittest.TestCase):
             np.testing.assert_array_equal(y * F32(scale), back)
 
     def test_no_elements_and_zeros(self):
-        for shape, attributes, count in (((0, 3), {"axis": 1}, 3), ((0, 3), {"axis": 0}, 0), *((shape, {}, None) for shape in ((3, 0), (0,), (), (1,)))):
+        one_scale = [(shape, {}, None) for shape in ((3, 0), (0,), (), (1,))]
+        for shape, attributes, count in (((0, 3), {"axis": 1}, 3), ((0, 3), {"axis": 0}, 0), *one_scale):
             y, scales, zeros = run(computing_model(shape, **attributes), {"x": np.zeros(shape, F32)}, library=True)
             self.assertEqual((y.shape, scales.shape), (shape, () if count is None else (count,)))
             for given, e in ((y, 0), (scales, 1), (zeros, 0)):

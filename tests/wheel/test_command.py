@@ -321,12 +321,6 @@ class PerRow(Command):
         self.refused_without_a_trace(
             f"{self.model}: nothing to rewrite: 1 ConvInteger: a convolution has no rows", self.model, self.out
         )
-        self.rewritten(self.product, self.out)
-        self.refused_without_a_trace(
-            f"{self.out}: nothing to rewrite: it has operators of the domain dynquant already",
-            self.out,
-            self.file("twice.onnx"),
-        )
 
     def test_models_that_cannot_be_read(self):
         text, empty, cut = map(self.file, ("text.onnx", "empty.onnx", "cut.onnx"))

@@ -18,6 +18,7 @@ from onnx import TensorProto, helper
 import models
 
 WHEEL = pathlib.Path(os.environ["DYNQUANT_WHEEL"])
+ARCHIVE = zipfile.ZipFile(WHEEL)
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
@@ -34,25 +35,21 @@ class Wheel(unittest.TestCase):
     def test_it_neither_contains_nor_wants_onnxruntime(self):
         wanted = importlib.metadata.requires("onnxruntime-ep-dynquant")
         self.assertEqual(wanted, ["rich"])
-        with zipfile.ZipFile(WHEEL) as archive:
-            libraries = [name for name in archive.namelist() if ".so" in name]
+        libraries = [name for name in ARCHIVE.namelist() if ".so" in name]
         self.assertEqual(libraries, ["onnxruntime_ep_dynquant/libdynquant_onnxruntime.so"])
 
     def test_the_licences(self):
-        with zipfile.ZipFile(WHEEL) as archive:
-            found = {n.split(".dist-info/licenses/")[1]: archive.read(n) for n in archive.namelist()
-                     if re.search(r"\.dist-info/licenses/.*[^/]$", n)}
+        found = {n.split(".dist-info/licenses/")[1]: ARCHIVE.read(n) for n in ARCHIVE.namelist()
+                 if re.search(r"\.dist-info/licenses/.*[^/]$", n)}
         wanted = ["LICENSE", "third_party/onnxruntime/LICENSE"]
         self.assertEqual(found, {name: (ROOT / name).read_bytes() for name in wanted})
 
     def test_nothing_tells_where_it_was_built(self):
-        with zipfile.ZipFile(WHEEL) as archive:
-            for name in archive.namelist():
-                self.assertNotIn(str(ROOT).encode(), archive.read(name), name)
+        for name in ARCHIVE.namelist():
+            self.assertNotIn(str(ROOT).encode(), ARCHIVE.read(name), name)
 
     def test_the_wheel_and_its_files_take_at_most_4_megabytes(self):
-        with zipfile.ZipFile(WHEEL) as archive:
-            installed = sum(info.file_size for info in archive.infolist())
+        installed = sum(info.file_size for info in ARCHIVE.infolist())
         self.assertLessEqual(WHEEL.stat().st_size + installed, 4_000_000)
 
 
