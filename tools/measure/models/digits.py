@@ -1,27 +1,14 @@
 """scikit-learn's handwritten digits, split in the same way for all networks."""
 
-import dataclasses
+import collections
 
 import numpy
 from sklearn.datasets import load_digits
 
 CLASSES = 10
 SIZE = 8  # an image has SIZE x SIZE pixels
-
-
-@dataclasses.dataclass(frozen=True)
-class Samples:
-    """Images [n, 1, 8, 8] with values from 0 to 1, and their digits."""
-
-    images: numpy.ndarray
-    labels: numpy.ndarray
-
-
-@dataclasses.dataclass(frozen=True)
-class Split:
-    train: Samples
-    calibration: Samples
-    test: Samples
+Samples = collections.namedtuple("Samples", "images labels")  # images [n, 1, 8, 8] with values from 0 to 1, and their digits
+Split = collections.namedtuple("Split", "train calibration test")
 
 
 def split() -> Split:

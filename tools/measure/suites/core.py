@@ -129,14 +129,10 @@ class Row:
     time: float
     peers: dict[str, float]
 
-    @property
-    def rate(self) -> float:
-        """Gelem/s."""
-        return self.elements / self.time / 1e9
-
-    def rate_of(self, peer: str | None) -> float | None:
-        """A peer's, or without one dynquant's."""
-        return self.rate if peer is None else self.elements / self.peers[peer] / 1e9 if peer in self.peers else None
+    def rate(self, peer: str | None = None) -> float | None:
+        """A peer's, or without one dynquant's. Gelem/s."""
+        time = self.time if peer is None else self.peers.get(peer)
+        return time and self.elements / time / 1e9
 
     def ratio(self, peer: str) -> float | None:
         """The peer's time divided by dynquant's."""
@@ -223,7 +219,7 @@ def _slowest(batch: str, op: str, names: Iterable[str], base: str | None = None)
         if base is None:
             return _least(Named(row.ratio("flat"), row.name) for row in rows if "flat" in row.peers)
         reference = p.row(batch, base, **where)
-        return _least(Named(row.rate / reference.rate, row.name) for row in rows) if reference else None
+        return _least(Named(row.rate() / reference.rate(), row.name) for row in rows) if reference else None
 
     return value
 

@@ -37,7 +37,7 @@ def _over_size(batch: str, op: str, all_threads: bool) -> Draw:
 
         def dqbench(peer: str | None = None, fpmath: str = "strict") -> Callable[[Pass, str], float | None]:
             where = {"op": op, "threads": threads, "fpmath": fpmath, "isa": isa}
-            return lambda p, size: row.rate_of(peer) if (row := p.row(batch, size, **where)) else None
+            return lambda p, size: row.rate(peer) if (row := p.row(batch, size, **where)) else None
 
         series("flat loop (loads and stores only)", dqbench("flat"))
         series("dynquant, fpmath mode any", dqbench(fpmath="any"))
@@ -69,7 +69,7 @@ def _per_channel(axes: plt.Axes, some: list[Pass], isa: str) -> None:
     names = [row.name for row in some[0].rows(batch, op=Q, dt="f32:f32:u8:u8") if row.name.startswith("1Mi:")]
 
     def of(name: str, peer: str | None = None) -> float | None:
-        return median(some, lambda p: row.rate_of(peer) if (row := p.row(batch, name, op=Q)) else None)
+        return median(some, lambda p: row.rate(peer) if (row := p.row(batch, name, op=Q)) else None)
 
     labels = [name.removeprefix("1Mi:").replace("_", " ") for name in names]
     _bars(axes, labels, {"dynquant, strict": [of(n) for n in names], "oneDNN Graph": [of(n, "onednn_graph") for n in names]}, [GOOD, ONEDNN])
@@ -79,7 +79,7 @@ def _instruction_sets(axes: plt.Axes, some: list[Pass], isa: str) -> None:
     cases = [(f"{what} {size}", batch, op, size) for what, batch, op in (("quantize", "perf_1_per_tensor", Q), ("dequantize", "perf_4_dequantize", D)) for size in ("64Ki", "1Mi")]  # fmt: skip
 
     def of(batch: str, op: str, size: str, isa: str) -> float | None:
-        return median(some, lambda p: row.rate if (row := p.row(batch, size, op=op, isa=isa, threads=1, fpmath="strict")) else None)
+        return median(some, lambda p: row.rate() if (row := p.row(batch, size, op=op, isa=isa, threads=1, fpmath="strict")) else None)
 
     series = {one: [of(batch, op, size, one) for _, batch, op, size in cases] for one in ("scalar", "avx2", "avx512")}
     _bars(axes, [label for label, *_ in cases], {one: values for one, values in series.items() if any(values)}, ["#b7d3c6", LIGHT, GOOD])

@@ -29,52 +29,24 @@ class Case:
     options: tuple[str, ...]
     libraries: tuple[str, ...]
 
-    @property
-    def elements(self) -> int:
-        return math.prod(self.dims)
-
 
 ROWS = ("--qtype=per_channel", "--axis=0")
 TORCHAO = ("torchao", "torchao compiled")
 GROUPS_OF_32 = ("--qtype=per_group", "--group=32")
 
-
-def _whole(name: str, elements: int) -> Case:
-    return Case(f"DynamicQuantizeLinear {name}", (elements,), "f32", ("--scales=onnx", "--dt=f32:f32:u8:u8"), ("onnxruntime", "piquant"))
-
-
-def _tokens(tokens: int, type: str) -> Case:
-    options = ("--scales=torchao_symmetric", f"--dt={type}:f32:undef:s8", *ROWS)
-    return Case(f"int8 by token {type} {tokens}x4096", (tokens, 4096), type, options, TORCHAO)
-
-
-def _rows(rows: int) -> Case:
-    return Case(f"uint8 by row f32 {rows}x4096", (rows, 4096), "f32", ("--scales=minmax", "--dt=f32:f32:u8:u8", *ROWS), ("fbgemm",))
-
-
-def _q8_0(rows: int) -> Case:
-    return Case(f"q8_0 f32 {rows}x4096", (rows, 4096), "f32", ("--scales=ggml_q8_0", "--dt=f32:f16:undef:s8", *GROUPS_OF_32), ("ggml",))
-
-
-def _mx(type: str) -> Case:
-    options = ("--scales=mx_floor", "--saturate=true", f"--dt={type}:f8_e8m0:undef:f8_e4m3", *GROUPS_OF_32)
-    return Case(f"MXFP8 {type} 1024x4096", (1024, 4096), type, options, ("torchao mx", "torchao mx compiled"))
-
-
 CASES = [
-    _whole("64Ki", 2**16),
-    _whole("256Ki", 2**18),
-    _whole("1Mi", 2**20),
-    *(_tokens(tokens, "bf16") for tokens in (1, 8, 32)),
-    _tokens(32, "f32"),
-    _tokens(16384, "f32"),
-    _rows(32),
-    _rows(4096),
-    _q8_0(32),
-    _q8_0(4096),
-    _mx("bf16"),
-    _mx("f32"),
-]
+    *(Case(f"DynamicQuantizeLinear {name}", (elements,), "f32", ("--scales=onnx", "--dt=f32:f32:u8:u8"), ("onnxruntime", "piquant"))
+      for name, elements in (("64Ki", 2**16), ("256Ki", 2**18), ("1Mi", 2**20))),
+    *(Case(f"int8 by token {type} {tokens}x4096", (tokens, 4096), type, ("--scales=torchao_symmetric", f"--dt={type}:f32:undef:s8", *ROWS), TORCHAO)
+      for tokens, type in ((1, "bf16"), (8, "bf16"), (32, "bf16"), (32, "f32"), (16384, "f32"))),
+    *(Case(f"uint8 by row f32 {rows}x4096", (rows, 4096), "f32", ("--scales=minmax", "--dt=f32:f32:u8:u8", *ROWS), ("fbgemm",))
+      for rows in (32, 4096)),
+    *(Case(f"q8_0 f32 {rows}x4096", (rows, 4096), "f32", ("--scales=ggml_q8_0", "--dt=f32:f16:undef:s8", *GROUPS_OF_32), ("ggml",))
+      for rows in (32, 4096)),
+    *(Case(f"MXFP8 {type} 1024x4096", (1024, 4096), type,
+           ("--scales=mx_floor", "--saturate=true", f"--dt={type}:f8_e8m0:undef:f8_e4m3", *GROUPS_OF_32), ("torchao mx", "torchao mx compiled"))
+      for type in ("bf16", "f32")),
+]  # fmt: skip
 # What the tables call the libraries; others are called by their names.
 LABELS = {
     "onnxruntime": "ONNX Runtime",
@@ -116,7 +88,7 @@ def _contestants(program: pathlib.Path, case: Case, threads: int) -> dict[str, T
 def measure(given: argparse.Namespace, say: Callable) -> Iterator[Measured]:
     for case, threads in chosen(CASES, given, say):
         contestants = _contestants(given.build / "tools/dqbench/dqbench", case, threads)
-        yield Measured("dynamic", case.name, threads, *take_turns(contestants, given.rounds, given.seconds), {"elements": case.elements})
+        yield Measured("dynamic", case.name, threads, *take_turns(contestants, given.rounds, given.seconds), {"elements": math.prod(case.dims)})
 
 
 def tables(results: list[Measured]) -> dict[str, list[str]]:
