@@ -41,14 +41,13 @@ function(dynquant_add_loops target name)
     cmake_parse_arguments(PARSE_ARGV 2 of "" "IN;NAMESPACE;TYPE;DECLARED;LOOPS" "SETS")
     set(externs "")
     set(entries "")
-    set(generated "${CMAKE_CURRENT_BINARY_DIR}/${of_IN}/isa")
     foreach(set IN LISTS DYNQUANT_INSTRUCTION_SETS)
         if(NOT set IN_LIST of_SETS)
             continue()
         endif()
         set(source "${CMAKE_CURRENT_SOURCE_DIR}/${of_IN}/isa/${set}.cpp")
         if(NOT EXISTS "${source}")
-            set(source "${generated}/${set}_${name}.cpp")
+            set(source "${CMAKE_CURRENT_BINARY_DIR}/${of_IN}/isa/${set}_${name}.cpp")
             file(CONFIGURE OUTPUT "${source}" @ONLY CONTENT
 "// Made by dynquant_add_loops() of cmake/DynquantIsa.cmake.
 #include \"targets/@set@.hpp\"
@@ -74,7 +73,7 @@ constinit const @of_TYPE@ @set@_@name@ = @name@_of<dynquant::simd::@set@>;
     if(NOT scalar IN_LIST of_SETS)
         string(APPEND entries "    {dynquant::targets::scalar, nullptr},\n")
     endif()
-    set(source "${generated}/${name}_table.cpp")
+    set(source "${CMAKE_CURRENT_BINARY_DIR}/${of_IN}/${name}_table.cpp")
     file(CONFIGURE OUTPUT "${source}" @ONLY CONTENT
 "// Made by dynquant_add_loops() of cmake/DynquantIsa.cmake.
 #include \"@of_DECLARED@\"
