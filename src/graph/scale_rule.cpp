@@ -128,9 +128,8 @@ struct computed_check {
         if (is_among(in_onednn(types), given) || !is_among(find_schema(op)->outputs.front().types, given))
             return require_type(0, types, for_rule());
         const auto type = *from_onednn(given);
-        if (rule.narrow && find_attribute<bool>(op, narrow_attr)
-                && (!traits(type).integral || traits(type).lowest == 0))
-            refuse(op, dnnl_invalid_arguments, "narrow: expected false for dst of ", to_string(type), ", given true");
+        if (find_attribute<bool>(op, narrow_attr))
+            check_choice("narrow", wrong_choice_for_dst(rule, type), concat("dst of ", to_string(type)));
         refuse(op, dnnl_invalid_arguments, "scale_rule: expected ",
                 alternatives(rules_for(type), [](const auto &each) { return each.name; }), " for dst of ",
                 to_string(type), ", given ", name);
@@ -142,23 +141,28 @@ struct computed_check {
         require_type(input::zps, {*from_onednn(type_of(0))}, ", that of dst");
     }
 
+    /// Another choice than this one comes from the rule's name.
+    void check_choice(
+            std::string_view choice, const std::optional<wrong_choice> &wrong, const std::string &beside) const {
+        if (wrong && wrong->name == choice)
+            refuse(op, dnnl_invalid_arguments, choice, ": expected ", wrong->expected, " for ", beside, ", given ",
+                    wrong->given);
+    }
+
     void quotient() const {
-        if (rule.quotient != scale_quotient::multiply_range) return;
-        const auto refuse_for = [&](const std::string &what) {
-            refuse(op, dnnl_invalid_arguments, "quotient: expected divide or multiply_reciprocal for ", what,
-                    ", given multiply_range");
-        };
-        if (scale_types_of(rule).empty()) refuse_for("scale_rule " + name);
-        if (type_of(input::scales) == onednn_type(data_type::f8_e4m3)) refuse_for("scales of f8_e4m3");
-        if (has_global_scale()) refuse_for("a global_scale");
+        check_choice("quotient", wrong_choice_for_scales(rule), "scale_rule " + name);
+        if (const auto scales = from_onednn(type_of(input::scales)))
+            check_choice("quotient", wrong_choice_for_scales(rule, scales), concat("scales of ", to_string(*scales)));
+        if (has_global_scale())
+            check_choice("quotient", wrong_choice_for_scales(rule, below_global_scale), "a global_scale");
     }
 
     void scales_type() const {
         const auto types = scale_types_of(rule);
         if (!has_global_scale()) return require_type(input::scales, types, for_rule());
-        if (std::ranges::find(types, data_type::f8_e4m3) == types.end())
+        if (std::ranges::find(types, below_global_scale) == types.end())
             refuse(op, dnnl_invalid_graph_op, "inputs: expected 1 (src)", for_rule(), ", given ", op.inputs.size());
-        require_type(input::scales, {data_type::f8_e4m3}, " beside a global_scale");
+        require_type(input::scales, {below_global_scale}, " beside a global_scale");
     }
 };
 

@@ -5,6 +5,7 @@
 
 #include "onnx/check.hpp"
 #include "onnx/refusal.hpp"
+#include "quantization/rule_types.hpp"
 
 namespace dynquant::onnx {
 
@@ -17,7 +18,6 @@ std::string name_of_attribute_type(std::int32_t type) {
 namespace {
 
 constexpr std::int32_t attribute_type_int = 2, attribute_type_string = 3;
-constexpr type_set unsigned_integers = {type::uint8, type::uint4};
 
 const attribute_schema *find(std::span<const attribute_schema> known, const std::string &name) {
     const auto row = std::ranges::find_if(known, [&](const attribute_schema &a) { return a.name == name; });
@@ -117,7 +117,7 @@ attributes attributes_of(const node &n, const op_schema &schema) {
         else
             values.*known->value = given.i;
     }
-    if (!states(n, "symmetric")) values.symmetric = is_one_of(values.to, unsigned_integers) ? 0 : 1;
+    if (!states(n, "symmetric")) values.symmetric = is_one_of(values.to, dst_types_of({})) ? 1 : 0;
     check_values(n, schema, values);
     return values;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <string>
+#include <vector>
 
 #include "dynquant/onnx.hpp"
 #include "elements/table.hpp"
@@ -39,6 +40,10 @@ class type_set {
     constexpr type_set(std::initializer_list<element_type> types) {
         for (const auto t : types)
             bits_ |= bit(t);
+    }
+    type_set(const std::vector<data_type> &types) {
+        for (const auto t : types)
+            bits_ |= bit(type::number_of(t));
     }
     constexpr bool contains(element_type t) const { return (bits_ & bit(t)) != 0; }
     constexpr type_set operator|(type_set other) const { return type_set(bits_ | other.bits_); }

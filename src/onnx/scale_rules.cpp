@@ -9,35 +9,34 @@
 namespace dynquant::onnx {
 namespace {
 
-constexpr type_set unsigned_integers = {type::uint8, type::uint4};
-constexpr type_set integers = unsigned_integers | type_set {type::int8, type::int4};
-constexpr type_set asymmetric_scales = {type::float32, type::float16, type::bfloat16};
-
 struct result_types {
     element_type y, scale;
 };
 
 bool fits(const scale_rule &rule, result_types types) {
-    return dynquant::fits(rule, *data_type_of(types.y), *data_type_of(types.scale));
+    return type_set(dst_types_of(rule)).contains(types.y) && type_set(scale_types_of(rule)).contains(types.scale);
+}
+
+scale_rule of_symmetry(std::int64_t symmetric) {
+    return symmetric == 1 ? scale_rule() : presets::onnx();
 }
 
 scale_rule default_rule(const node &n, const attributes &values, result_types types) {
+    const auto of_range = of_symmetry(values.symmetric);
+    if (!type_set(dst_types_of(of_range)).contains(types.y))
+        refuse(n, status::invalid_arguments, "attribute 'symmetric': expected ", 1 - values.symmetric,
+                " for y of type ", name_of(types.y), ", given ", values.symmetric);
     if (values.symmetric == 0) {
-        if (!integers.contains(types.y))
-            refuse(n, status::invalid_arguments, "attribute 'symmetric': expected 1 for y of type ", name_of(types.y),
-                    ", given 0");
-        if (!asymmetric_scales.contains(types.scale))
-            refuse(n, status::invalid_data_type, "attribute 'scale_type': expected ", names_of(asymmetric_scales),
+        const type_set scales = scale_types_of(of_range);
+        if (!scales.contains(types.scale))
+            refuse(n, status::invalid_data_type, "attribute 'scale_type': expected ", names_of(scales),
                     " where 'symmetric' is 0, given ", name_of(types.scale));
-        return presets::onnx();
+        return of_range;
     }
-    if (unsigned_integers.contains(types.y))
-        refuse(n, status::invalid_arguments, "attribute 'symmetric': expected 0 for y of type ", name_of(types.y),
-                ", given 1");
     auto rule = types.scale == type::float8e8m0 ? presets::mx()
             : types.scale == type::float8e4m3fn ? presets::nvfp4()
                                                 : scale_rule();
-    rule.narrow = integers.contains(types.y);
+    rule.narrow = traits(*data_type_of(types.y)).integral;
     return rule;
 }
 
@@ -64,26 +63,17 @@ scale_rule stated_rule(const node &n, const attributes &values, result_types typ
     return *rule;
 }
 
-type_set numbers_of(const std::vector<data_type> &types) {
-    type_set result;
-    for (const auto type : types)
-        result = result | type_set {element_type_of(type)};
-    return result;
-}
-
 } // namespace
 
 type_set y_types_for(const node &n, const attributes &values, const op_schema &schema) {
-    if (const auto *rule = find_rule(values.rule)) return numbers_of(dst_types_of(*rule));
+    if (const auto *rule = find_rule(values.rule)) return dst_types_of(*rule);
     if (!states(n, "symmetric")) return schema.quantized;
-    scale_rule rule;
-    rule.range = values.symmetric == 1 ? scale_range::absmax : scale_range::minmax;
-    return numbers_of(dst_types_of(rule));
+    return dst_types_of(of_symmetry(values.symmetric));
 }
 
 type_set scale_types_for(const attributes &values, const op_schema &schema) {
-    if (const auto *rule = find_rule(values.rule)) return numbers_of(scale_types_of(*rule));
-    return values.symmetric == 1 ? schema.scale : asymmetric_scales;
+    if (const auto *rule = find_rule(values.rule)) return scale_types_of(*rule);
+    return values.symmetric == 1 ? schema.scale : scale_types_of(presets::onnx());
 }
 
 scale_rule rule_of(const node &n, const attributes &values) {

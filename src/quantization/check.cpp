@@ -17,10 +17,8 @@ problem make_problem(dynquant::status status, const Parts &...parts) {
     return {status, concat(parts...)};
 }
 
-/// All enumerators except data types, which check_types() checks.
-std::optional<problem> check_enumerators(const quantization &q) {
-    for (const auto &found : {wrong_enumerator("direction", q.dir), wrong_enumerator("numerics", q.rule),
-                 wrong_enumerator("division", q.division)})
+std::optional<problem> check_enumerators(std::initializer_list<std::optional<std::string>> wrong) {
+    for (const auto &found : wrong)
         if (found) return make_problem(status::invalid_arguments, *found);
     return std::nullopt;
 }
@@ -50,30 +48,25 @@ std::optional<problem> check_tensor(const char *name, const tensor &t) {
     return std::nullopt;
 }
 
-/// "f32, f16 or bf16": the types that are allowed in one of these places.
-std::string names_of(unsigned places) {
-    std::vector<std::string> names;
-    for (const auto &type : data_types)
-        if ((type.places & places) != 0) names.emplace_back(type.name);
-    std::string text;
-    for (std::size_t i = 0; i < names.size(); ++i)
-        text += (i == 0 ? "" : i + 1 < names.size() ? ", " : " or ") + names[i];
-    return text;
+problem wrong_type(const char *name, const std::vector<data_type> &expected, const char *where, data_type given) {
+    return make_problem(status::invalid_data_type, name, ": expected data type ",
+            alternatives(expected, [](data_type type) { return to_string(type); }), where, ", given ",
+            name_or_number(given));
 }
 
 std::optional<problem> check_type(const char *name, data_type type, unsigned places) {
     if (find_name(type) && (traits(type).places & places) != 0) return std::nullopt;
-    return make_problem(status::invalid_data_type, name, ": expected data type ", names_of(places), ", given ",
-            name_or_number(type));
+    std::vector<data_type> expected;
+    for (const auto &each : data_types)
+        if ((each.places & places) != 0) expected.push_back(each.type);
+    return wrong_type(name, expected, "", type);
 }
 
 std::optional<problem> check_type_of_zero_points(const quantization &q, numerics rule, data_type quantized) {
     const auto type = q.zero_points->type;
     if (rule == numerics::onnx && type == quantized) return std::nullopt;
     if (traits(quantized).integral) return check_type("zps", type, place::zero_point);
-    if (rule == numerics::onnx)
-        return make_problem(status::invalid_data_type, "zps: expected data type ", to_string(quantized), ", given ",
-                name_or_number(type));
+    if (rule == numerics::onnx) return wrong_type("zps", {quantized}, "", type);
     return make_problem(status::invalid_arguments, "zps: expected none for ", to_string(quantized), ", given some of ",
             name_or_number(type));
 }
@@ -87,37 +80,13 @@ std::optional<problem> check_number(const char *name, double value) {
             ": expected a number of 0 or more, finite in f32, given ", value);
 }
 
-std::optional<problem> check_enumerators(const scale_rule &rule) {
-    for (const auto &found :
-            {wrong_enumerator("computed.range", rule.range), wrong_enumerator("computed.rounding", rule.rounding),
-                    wrong_enumerator("computed.quotient", rule.quotient),
-                    wrong_enumerator("computed.special", rule.special)})
-        if (found) return make_problem(status::invalid_arguments, *found);
-    return std::nullopt;
+std::optional<problem> check_choice(const std::optional<wrong_choice> &wrong) {
+    if (!wrong) return std::nullopt;
+    return make_problem(status::invalid_arguments, "computed.", wrong->name, ": expected ", wrong->expected, " for ",
+            wrong->beside, ", given ", wrong->given);
 }
 
-std::optional<problem> check_quotient(const scale_rule &rule, const std::string &where) {
-    if (rule.quotient != scale_quotient::multiply_range) return std::nullopt;
-    return make_problem(status::invalid_arguments, "computed.quotient: expected divide or multiply_reciprocal for ",
-            where, ", given multiply_range");
-}
-
-/// A rule that passes has types of dst and of scales.
-std::optional<problem> check_rule(const scale_rule &rule) {
-    if (auto p = check_enumerators(rule)) return p;
-    if (auto p = check_number("least", rule.least)) return p;
-    if (auto p = check_number("of_zero", rule.of_zero)) return p;
-    const bool to_powers = rule.rounding != scale_rounding::nearest;
-    if (rule.range == scale_range::minmax) {
-        if (to_powers)
-            return make_problem(status::invalid_arguments,
-                    "computed.rounding: expected nearest for computed.range minmax, given ", to_string(rule.rounding));
-        return check_quotient(rule, "computed.range minmax");
-    }
-    return to_powers ? check_quotient(rule, concat("computed.rounding ", to_string(rule.rounding))) : std::nullopt;
-}
-
-/// Options beside a rule of scales.
+/// A rule of scales, which has types of dst and of scales if it passes, and options beside it.
 std::optional<problem> check_computed(const quantization &q, numerics rule) {
     if (rule != numerics::onnx)
         return make_problem(
@@ -130,74 +99,46 @@ std::optional<problem> check_computed(const quantization &q, numerics rule) {
         if (p && !p->values.empty())
             return make_problem(status::invalid_arguments, name, ": expected no values, as they are computed, given ",
                     p->values.size());
-    return check_rule(*q.computed);
+    const auto &computed = *q.computed;
+    if (auto p = check_enumerators({wrong_enumerator("computed.range", computed.range),
+                wrong_enumerator("computed.rounding", computed.rounding),
+                wrong_enumerator("computed.quotient", computed.quotient),
+                wrong_enumerator("computed.special", computed.special)}))
+        return p;
+    if (auto p = check_number("least", computed.least)) return p;
+    if (auto p = check_number("of_zero", computed.of_zero)) return p;
+    return check_choice(wrong_choice_for_scales(computed));
 }
 
-problem wrong_type(const char *name, const std::vector<data_type> &expected, const char *where, data_type given) {
-    return make_problem(status::invalid_data_type, name, ": expected data type ",
-            alternatives(expected, [](data_type type) { return to_string(type); }), where, ", given ",
-            name_or_number(given));
-}
-
-/// What the range needs of dst and of zero points.
-std::optional<problem> check_range(const quantization &q) {
-    const auto &rule = *q.computed;
-    const auto &dst = traits(q.dst.type);
-    if (rule.narrow && (!dst.integral || dst.lowest == 0))
-        return make_problem(
-                status::invalid_arguments, "computed.narrow: expected false for ", dst.name, ", given true");
-    if (rule.range == scale_range::absmax) {
-        if (dst.lowest == 0)
-            return make_problem(
-                    status::invalid_arguments, "computed.range: expected minmax for ", dst.name, ", given absmax");
-        if (q.zero_points)
-            return make_problem(status::invalid_arguments,
-                    "zps: expected none for computed.range absmax, given some of ",
-                    name_or_number(q.zero_points->type));
-        return std::nullopt;
-    }
-    if (!dst.integral)
-        return make_problem(
-                status::invalid_arguments, "computed.range: expected absmax for ", dst.name, ", given minmax");
-    if (!q.zero_points)
-        return make_problem(status::invalid_arguments, "zps: expected some for computed.range minmax, given none");
-    if (q.zero_points->type == q.dst.type) return std::nullopt;
+std::optional<problem> check_zero_points_of_range(const quantization &q) {
+    const bool some = q.computed->range == scale_range::minmax;
+    if (q.zero_points.has_value() != some)
+        return make_problem(status::invalid_arguments, "zps: expected ", some ? "some" : "none", " for computed.range ",
+                to_string(q.computed->range), ", given ",
+                some ? "none" : "some of " + name_or_number(q.zero_points->type));
+    if (!some || q.zero_points->type == q.dst.type) return std::nullopt;
     return wrong_type("zps", {q.dst.type}, ", that of dst", q.zero_points->type);
 }
 
-/// What the scales' type needs of the rule, and a global scale of both.
-std::optional<problem> check_scale_type(const quantization &q) {
-    const auto &rule = *q.computed;
-    const auto type = q.scales.type;
-    const bool is_scale =
-            find_name(type) && (traits(type).places & (place::real | place::onnx_scale)) != 0 && type != data_type::s32;
-    const bool is_narrow = type == data_type::f8_e8m0 || type == data_type::f8_e4m3;
-    if (!is_scale || (is_narrow && rule.range == scale_range::minmax)) {
-        auto expected = scale_types_of(rule);
-        if (q.second_scales && std::ranges::count(expected, data_type::f8_e4m3) != 0) expected = {data_type::f8_e4m3};
-        return wrong_type("scales", expected, " for this rule", type);
-    }
-    if (type == data_type::f8_e8m0 && rule.rounding == scale_rounding::nearest)
-        return make_problem(status::invalid_arguments,
-                "computed.rounding: expected floor, ceil, even or rceil for scales of f8_e8m0, given nearest");
-    if (type != data_type::f8_e8m0 && rule.rounding != scale_rounding::nearest)
-        return make_problem(status::invalid_arguments, "computed.rounding: expected nearest for scales of ",
-                to_string(type), ", given ", to_string(rule.rounding));
-    if (is_narrow)
-        if (auto p = check_quotient(rule, concat("scales of ", to_string(type)))) return p;
-    if (!q.second_scales) return std::nullopt;
-    if (type != data_type::f8_e4m3)
-        return make_problem(status::invalid_arguments, "second scales: expected none for computed scales of ",
-                to_string(type), ", given some of ", name_or_number(q.second_scales->type));
-    return check_type("second scales", q.second_scales->type, place::global_scale);
-}
-
 std::optional<problem> check_types_of_computed(const quantization &q) {
+    const auto &rule = *q.computed;
+    const auto scales = q.scales.type;
     if (auto p = check_type("src", q.src.type, place::real)) return p;
     if (!find_name(q.dst.type) || (traits(q.dst.type).places & place::computed) == 0)
-        return wrong_type("dst", dst_types_of(*q.computed), " for this rule", q.dst.type);
-    if (auto p = check_range(q)) return p;
-    return check_scale_type(q);
+        return wrong_type("dst", dst_types_of(rule), " for this rule", q.dst.type);
+    if (auto p = check_choice(wrong_choice_for_dst(rule, q.dst.type))) return p;
+    if (auto p = check_zero_points_of_range(q)) return p;
+    if (auto p = check_choice(wrong_choice_for_scales(rule, scales))) return p;
+    auto expected = scale_types_of(rule);
+    if (std::ranges::count(expected, scales) == 0) {
+        if (q.second_scales && std::ranges::count(expected, below_global_scale) != 0) expected = {below_global_scale};
+        return wrong_type("scales", expected, " for this rule", scales);
+    }
+    if (!q.second_scales) return std::nullopt;
+    if (scales != below_global_scale)
+        return make_problem(status::invalid_arguments, "second scales: expected none for computed scales of ",
+                to_string(scales), ", given some of ", name_or_number(q.second_scales->type));
+    return check_type("second scales", q.second_scales->type, place::global_scale);
 }
 
 std::optional<problem> check_types(const quantization &q, numerics rule) {
@@ -214,13 +155,10 @@ std::optional<problem> check_types(const quantization &q, numerics rule) {
     return check_type_of_zero_points(q, rule, quantizing ? q.dst.type : q.src.type);
 }
 
-/// NVFP4's second level.
-bool may_have_global_scale(const quantization &q, numerics rule) {
-    return q.dir == direction::dequantize && rule == numerics::onnx && q.scales.type == data_type::f8_e4m3;
-}
-
 std::optional<problem> check_place_of_global_scale(const quantization &q, numerics rule) {
-    if (!q.second_scales || q.computed || may_have_global_scale(q, rule)) return std::nullopt;
+    const bool is_nvfp4 =
+            q.dir == direction::dequantize && rule == numerics::onnx && q.scales.type == below_global_scale;
+    if (!q.second_scales || q.computed || is_nvfp4) return std::nullopt;
     return make_problem(status::invalid_arguments, "second scales: expected none for ", to_string(q.dir),
             ", given some of ", name_or_number(q.second_scales->type));
 }
@@ -332,7 +270,9 @@ std::optional<problem> check_under(const quantization &q, numerics rule) {
 }
 
 std::optional<problem> check(const quantization &q) {
-    if (auto p = check_enumerators(q)) return p;
+    if (auto p = check_enumerators({wrong_enumerator("direction", q.dir), wrong_enumerator("numerics", q.rule),
+                wrong_enumerator("division", q.division)}))
+        return p;
     if (auto p = check_under(q, q.rule)) return p;
     if (auto p = check_onnx_options(q)) return p;
     if (auto p = check_tensor("src", q.src)) return p;

@@ -7,12 +7,7 @@ namespace dynquant {
 std::span<const named_rule> named_rules() {
     static const named_rule table[] = {
             {"absmax", {}},
-            {"minmax",
-                    [] {
-                        scale_rule rule;
-                        rule.range = scale_range::minmax;
-                        return rule;
-                    }()},
+            {"minmax", {.range = scale_range::minmax}},
             {"onnx", presets::onnx()},
             {"onednn_dynamic_quantize", presets::onednn_dynamic_quantize()},
             {"onednn_dynamic_fp", presets::onednn_dynamic_fp()},
