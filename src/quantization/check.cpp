@@ -176,11 +176,12 @@ std::optional<problem> check_onnx_options(const quantization &q) {
     return std::nullopt;
 }
 
-/// Whether f8_e8m0 can represent the value.
-bool is_power_of_two(double value) {
-    int exponent = 0;
-    const bool power = std::frexp(value, &exponent) == 0.5; // value = 0.5 * 2^exponent
-    return std::isnan(value) || (power && exponent - 1 >= -127 && exponent - 1 <= 127);
+/// Whether a float type can represent the value, which may be NaN.
+bool has_value(data_type type, double value) {
+    unsigned char element[sizeof(float)] = {};
+    store(type, element, 0, value);
+    const double stored = load(type, element, 0);
+    return stored == value || (std::isnan(stored) && std::isnan(value));
 }
 
 std::optional<problem> check_values(const char *name, const parameter &p, const dims &extents) {
@@ -190,11 +191,10 @@ std::optional<problem> check_values(const char *name, const parameter &p, const 
         return make_problem(status::invalid_shape, name, ": expected ", expected, expected == 1 ? " value" : " values",
                 ", given ", p.values.size());
     const auto &type = traits(p.type);
-    const auto impossible = std::find_if_not(p.values.begin(), p.values.end(), is_power_of_two);
-    if (p.type == data_type::f8_e8m0 && impossible != p.values.end())
-        return make_problem(status::invalid_arguments, name,
-                ": expected powers of two from 2^-127 to 2^127 or NaN, given ", *impossible, " at ",
-                impossible - p.values.begin());
+    for (std::size_t i = 0; i < p.values.size(); ++i)
+        if (p.type == data_type::f8_e8m0 && !has_value(p.type, p.values[i]))
+            return make_problem(status::invalid_arguments, name,
+                    ": expected powers of two from 2^-127 to 2^127 or NaN, given ", p.values[i], " at ", i);
     if (!type.integral) return std::nullopt;
     for (std::size_t i = 0; i < p.values.size(); ++i)
         if (!(p.values[i] >= type.lowest && p.values[i] <= type.highest) || p.values[i] != std::trunc(p.values[i]))
@@ -213,14 +213,6 @@ std::optional<problem> check_parameter(const char *name, const parameter &p, con
                     p.block[d], " at dim ", d);
     if (volume(extents) == 0) return std::nullopt;
     return check_values(name, p, extents);
-}
-
-/// Whether a float type can represent the value, which may be NaN.
-bool has_value(data_type type, double value) {
-    unsigned char element[sizeof(float)] = {};
-    store(type, element, 0, value);
-    const double stored = load(type, element, 0);
-    return stored == value || (std::isnan(stored) && std::isnan(value));
 }
 
 /// Known float zero points must be representable. They are not rounded as scales are, as float4 would turn NaN into a
