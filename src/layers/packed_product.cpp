@@ -132,7 +132,7 @@ void pack_groups(const constant_weights &w, std::span<const row_group> groups, s
 packed_product::packed_product(const problem &p, const constant_weights &w)
     : packed_product(p, kind_for(p, w), w) {}
 
-const panel_kind &packed_product::kind_for(const problem &p, const constant_weights &w) {
+const panel_kind &packed_product::kind_for(const problem &p, [[maybe_unused]] const constant_weights &w) {
     const auto &best = best_kind(p);
     if (!best.has_excess) return best;
     // A weight of excess takes as long as a step of the others, of four weights of each column; words take 1.2 times as

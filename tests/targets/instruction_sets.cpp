@@ -13,6 +13,7 @@
 namespace dynquant::targets {
 namespace {
 
+#if defined(__x86_64__)
 /// The flags in /proc/cpuinfo, Linux's names of the features that it supports.
 std::set<std::string> flags_of_linux() {
     std::ifstream info("/proc/cpuinfo");
@@ -24,7 +25,6 @@ std::set<std::string> flags_of_linux() {
     return {};
 }
 
-#if defined(__x86_64__)
 TEST(processor, has_the_features_that_linux_names) {
     constexpr instruction_set named[] = {{"avx2", feature::avx2}, {"fma", feature::fma}, {"f16c", feature::f16c},
             {"bmi2", feature::bmi2}, {"avx512f", feature::avx512f}, {"avx512bw", feature::avx512bw},
