@@ -58,7 +58,8 @@ std::vector<registration> registrations_in(std::string_view domain) {
 }
 
 std::vector<kernel_types> combinations(const OrtApi &api, const registration &o) {
-    const auto &newest = onnx::versions_of(o.onnx_domain, o.op_type).back();
+    const auto versions = onnx::versions_of(o.onnx_domain, o.op_type); // named, as g++ 14 warns of a temporary's back()
+    const auto &newest = versions.back();
     const auto reals = known_types(api, newest.real), quantized = known_types(api, newest.quantized);
     const auto add = newest.dynamic             ? add_computing
             : newest.dir == direction::quantize ? add_quantizing
