@@ -95,21 +95,13 @@ def convolution_chains():
         b = Builder(13, seed)
         b.input(np.uint8, [2, 3, 11, 10])
         stages = []
-        for filters, channels, op in ((16, 3, "Relu"), (32, 16, "Tanh"), (7, 32, None), (20, 7, "fp16")):
-            zero_point = np.array(3, np.uint8 if channels in (3, 16) else np.int8)
-            convolution(b, filters, channels, (3, 3), 2, per_channel=True, x_zp=zero_point, pads=[1, 1, 1, 1])
-            if op == "Relu":
-                b.then("Relu")
-                b.quantize(np.uint8)
-            elif op == "Tanh":
-                int8_activation(b, "Tanh", np.int8)
-            elif op == "fp16":
-                fp16_activation(b, "Sigmoid", np.uint8, False)
-            else:
-                b.quantize(np.int8)
-            stages.append({"Relu": "convolution with ReLU", "Tanh": "convolution with int8 Tanh", None: "convolution",
-                           "fp16": "convolution with fp16 Sigmoid"}[op])
-            if pool and op == "Relu":
+        for filters, channels, x_dtype, y_dtype, tail in (
+                (16, 3, np.uint8, np.uint8, " with ReLU"), (32, 16, np.uint8, np.int8, " with int8 Tanh"),
+                (7, 32, np.int8, np.int8, ""), (20, 7, np.int8, np.uint8, " with fp16 Sigmoid")):
+            convolution(b, filters, channels, (3, 3), 2, per_channel=True, x_zp=np.array(3, x_dtype), pads=[1, 1, 1, 1])
+            ENDS[tail](b, y_dtype, False)
+            stages.append("convolution" + tail)
+            if pool and tail == " with ReLU":
                 b.then("MaxPool", kernel_shape=[2, 2])
                 stages.append("MaxPool")
         yield f"convolutions{', MaxPool between' * pool}", b.model(), stages

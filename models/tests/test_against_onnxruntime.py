@@ -1,4 +1,5 @@
 """Models give ONNX Runtime's results bit for bit, fused and not, on one thread and on several."""
+import json
 import os
 import subprocess
 import sys
@@ -11,39 +12,15 @@ from measure.models import runtime
 
 import models
 
-RUNS = [(fuse, threads) for fuse in (0, 1) for threads in (1, 3)]
+RUNS = [(*fuse, "--threads", threads) for fuse in ((), ("--no-fuse",)) for threads in ("1", "3")]
 
 
-class Runner:
-    """The program that runs models by dynquant."""
-
-    def __init__(self, program, folder):
-        self.folder = folder
-        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
-    def run(self, model, feeds, fuse, threads):
-        """The results, and the stages' patterns."""
-        with open(self.path("model.onnx"), "wb") as file:
-            file.write(model.SerializeToString())
-        names = []
-        for i, array in enumerate(feeds.values()):
-            names.append(self.path(f"in{i}"))
-            np.ascontiguousarray(array).tofile(names[-1])
-        results = [self.path(f"out{i}") for i in range(len(model.graph.output))]
-        self.process.stdin.write("\t".join([self.path("model.onnx"), str(fuse), str(threads), *names, *results]) + "\n")
-        self.process.stdin.flush()
-        answer = self.process.stdout.readline().rstrip("\n").split("\t")
-        if answer[0] != "ok":
-            raise RuntimeError(answer[-1] or f"the program ended with {self.process.poll()}")
-        ports, patterns = answer[1:1 + len(results)], answer[1 + len(results):]
-        return [array_of(*map(int, port.split()), path=path) for port, path in zip(ports, results)], patterns
-
-
-def array_of(element_type, *shape, path):
-    return np.fromfile(path, helper.tensor_dtype_to_np_dtype(element_type)).reshape(shape)
+def dqmodel(folder, *arguments):
+    """What it prints."""
+    done = subprocess.run([os.environ["DQMODEL"], *arguments], cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr or f"dqmodel ended with {done.returncode}")
+    return done.stdout
 
 
 def random_inputs(model, seed):
@@ -88,31 +65,36 @@ def differences(ours, theirs):
     return f"{different.sum()} of {different.size} differ, the first at {[int(i) for i in at]}: {ours[at]}, expected {theirs[at]}"
 
 
-def check(runner, name, model, seed, stages=None):
+def check(folder, name, model, seed, stages=None):
     """Lines that describe errors. `stages` are the expected patterns of the fused stages, if given."""
     onnx.checker.check_model(model)
+    onnx.save(model, f"{folder}/model.onnx")
     feeds = random_inputs(model, seed)
-    expected = run_onnxruntime(model, feeds)
+    for port, values in feeds.items():
+        np.save(f"{folder}/{port}.npy", values)
     wrong = []
-    for fuse, threads in RUNS:
-        results, patterns = runner.run(model, feeds, fuse, threads)
-        if fuse and stages and patterns != stages:
+    if stages:
+        patterns = [stage["pattern"] for stage in json.loads(dqmodel(folder, "inspect", "model.onnx", "--json"))["stages"]]
+        if patterns != stages:
             wrong.append(f"{name}: stages {patterns}, expected {stages}")
-        for ours, theirs in zip(results, expected):
-            if text := differences(ours, theirs):
-                wrong.append(f"{name}, fuse {fuse}, {threads} threads: {text}")
+    expected = run_onnxruntime(model, feeds)
+    inputs = [argument for port in feeds for argument in ("--input", f"{port}={port}.npy")]
+    for options in RUNS:
+        dqmodel(folder, "run", "model.onnx", *inputs, *options, "--output", "results")
+        for output, theirs in zip(model.graph.output, expected):
+            if text := differences(np.load(f"{folder}/results/{output.name}.npy"), theirs):
+                wrong.append(f"{name}, {' '.join(options)}: {text}")
     return wrong
 
 
-def main(program, groups):
+def main(groups):
     wrong, count = [], 0
     with tempfile.TemporaryDirectory() as folder:
-        runner = Runner(program, folder)
         for group in groups:
             for name, model, *stages in getattr(models, group)():
                 count += 1
                 try:
-                    wrong += check(runner, name, model, count, *stages)
+                    wrong += check(folder, name, model, count, *stages)
                 except Exception as error:
                     wrong.append(f"{name}: {error}")
     for line in wrong:
@@ -122,4 +104,4 @@ def main(program, groups):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], sys.argv[2:]))
+    sys.exit(main(sys.argv[1:]))
