@@ -45,10 +45,10 @@ std::vector<std::byte> all_values(std::size_t count, std::size_t element_bytes) 
 } // namespace
 
 std::vector<std::uint8_t> table_of(
-        const graph &g, std::span<const std::size_t> nodes, onnx::element_type from, const settings &s) {
+        const graph &g, std::span<const std::size_t> nodes, onnx::element_type from, const options &opts) {
     const auto bits = static_cast<std::size_t>(*bits_in(from)), count = std::size_t {1} << bits;
     const auto chain = chain_of(g, nodes, from, static_cast<std::int64_t>(count));
-    const executor run_chain(plain_stages(chain, s), chain, 1);
+    const executor run_chain(plain_stages(chain, opts), chain, 1);
     const auto values = all_values(count, bits / 8);
     std::vector<std::uint8_t> table(count);
     const void *const input = values.data();

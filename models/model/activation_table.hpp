@@ -11,6 +11,6 @@ namespace dynquant::models {
 /// Precondition: the nodes are a chain to an 8-bit result, and their other inputs are constants of one element. The
 /// plain executor computes the table.
 std::vector<std::uint8_t> table_of(
-        const graph &g, std::span<const std::size_t> nodes, onnx::element_type from, const settings &s);
+        const graph &g, std::span<const std::size_t> nodes, onnx::element_type from, const options &opts);
 
 } // namespace dynquant::models

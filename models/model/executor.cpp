@@ -139,7 +139,7 @@ void executor::run_steps(workspace &w, std::span<const void *const> inputs, std:
         for (std::size_t i = 0; i < s.inputs.size(); ++i)
             w.stage_inputs[i] = address(s.inputs[i]);
         void *output = s.output.in == place::output ? outputs[s.output.at] : w.bytes.get() + s.output.at;
-        s.work->run({std::span(w.stage_inputs).first(s.inputs.size()), output, w.memory});
+        s.work({std::span(w.stage_inputs).first(s.inputs.size()), output, w.memory});
     }
     for (const auto &c : copies_)
         if (c.bytes > 0) std::memcpy(outputs[c.output], address(c.from), c.bytes);

@@ -31,7 +31,7 @@ class executor {
         const void *data; // of a constant
     };
     struct step {
-        std::unique_ptr<const stage> work;
+        stage work;
         std::vector<place> inputs;
         place output;
     };

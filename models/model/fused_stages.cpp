@@ -20,13 +20,13 @@ using layers::match::layer_match, layers::match::none;
 
 class fusion {
   public:
-    fusion(const graph &g, const settings &s)
+    fusion(const graph &g, const options &opts)
         : graph_(g)
-        , settings_(s)
+        , options_(opts)
         , view_(view_of(g))
         , is_taken_(g.nodes.size()) {
         const auto tabulate = [&](std::span<const std::size_t> nodes, onnx::element_type from) {
-            return table_of(g, nodes, from, s);
+            return table_of(g, nodes, from, opts);
         };
         for (std::size_t i = 0; i < g.nodes.size(); ++i) {
             if (!is_product(view_.nodes[i])) continue;
@@ -55,7 +55,7 @@ class fusion {
 
   private:
     placed_stage single_stage(std::size_t index) const {
-        auto result = plain_stage(graph_, graph_.nodes[index], settings_);
+        auto result = plain_stage(graph_, graph_.nodes[index], options_);
         const auto reason = reasons_.find(index);
         if (reason == reasons_.end()) return result;
         result.description.note = concat("not fused: ", reason->second);
@@ -83,7 +83,7 @@ class fusion {
             told.nodes.push_back(label(graph_.nodes[node]));
         told.outputs = {port_of(graph_, result.output)};
         told.warning = warning_of(d, weights_of(m.product));
-        auto stage = make_layer_stage(check(graph_, first), std::move(d), settings_);
+        auto stage = make_layer_stage(check(graph_, first), std::move(d), options_);
         result.work = std::move(stage.work);
         if (m.multipliers.empty() || m.multipliers.size() > 2) return result;
         auto &rescale = told.rescale.emplace();
@@ -131,7 +131,7 @@ class fusion {
     bool is_convolution(std::size_t node) const { return view_.nodes[node].is("ConvInteger"); }
 
     const graph &graph_;
-    const settings &settings_;
+    const options &options_;
     layers::match::graph view_;
     std::vector<bool> is_taken_;                 // for each node, whether a layer has it
     std::map<std::size_t, layer_match> layers_;  // by the last node
@@ -140,8 +140,8 @@ class fusion {
 
 } // namespace
 
-std::vector<placed_stage> fused_stages(const graph &g, const settings &s) {
-    return fusion(g, s).stages();
+std::vector<placed_stage> fused_stages(const graph &g, const options &opts) {
+    return fusion(g, opts).stages();
 }
 
 } // namespace dynquant::models

@@ -6,6 +6,6 @@
 namespace dynquant::models {
 
 /// The results equal those of plain_stages(), bit for bit. Precondition: infer(g). Throws error.
-std::vector<placed_stage> fused_stages(const graph &g, const settings &s);
+std::vector<placed_stage> fused_stages(const graph &g, const options &opts);
 
 } // namespace dynquant::models

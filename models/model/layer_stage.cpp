@@ -22,7 +22,7 @@ struct prepared_layer {
 };
 
 /// A layer for each matrix of weights; a convolution is one.
-class layers_of_matrices final : public stage {
+class layers_of_matrices {
   public:
     layers_of_matrices(const matrices &plan, const layers::layer_description &d, const dims &x, const std::byte *w)
         : x_at_(plan.x_at) {
@@ -37,7 +37,7 @@ class layers_of_matrices final : public stage {
 
     bool is_folded() const { return layers_.begin()->second.problem.is_folded(); }
 
-    void run(const stage_arguments &args) const override {
+    void run(const stage_arguments &args) const {
         const auto *const x = static_cast<const std::byte *>(args.inputs[0]);
         const auto x_scale = args.inputs.size() < 2 ? 1 : *static_cast<const float *>(args.inputs[1]);
         auto *y = static_cast<std::byte *>(args.output);
@@ -62,9 +62,9 @@ class layers_of_matrices final : public stage {
 
 } // namespace
 
-layer_stage make_layer_stage(const op_node &n, layers::layer_description d, const settings &s) {
-    if (volume(n.schema.infer(n).shape) == 0) return {make_stage([](const stage_arguments &) {}), false};
-    d.available = environment::usable_features(s.kernel.max_isa);
+layer_stage make_layer_stage(const op_node &n, layers::layer_description d, const options &opts) {
+    if (volume(n.schema.infer(n).shape) == 0) return {[](const stage_arguments &) {}, false};
+    d.available = environment::usable_features(opts.max_isa);
     matrices plan;
     plan.x_at = plan.w_at = {0};
     auto x = n.shape(0);
@@ -72,14 +72,13 @@ layer_stage make_layer_stage(const op_node &n, layers::layer_description d, cons
         plan = plan_matrices(n);
         x = {plan.rows, plan.inner};
     }
-    auto work = std::make_unique<const layers_of_matrices>(plan, d, x, n.constant(1).data.data());
-    const bool is_folded = work->is_folded();
-    return {std::move(work), is_folded};
+    auto work = std::make_shared<const layers_of_matrices>(plan, d, x, n.constant(1).data.data());
+    return {[work](const stage_arguments &args) { work->run(args); }, work->is_folded()};
 }
 
-prepared_node prepare_integer_product(const op_node &n, const settings &s) {
+prepared_node prepare_integer_product(const op_node &n, const options &opts) {
     const auto view = view_of(n);
-    return {make_layer_stage(n, describe(view, view.nodes.front()), s).work, {0}};
+    return {make_layer_stage(n, describe(view, view.nodes.front()), opts).work, 1};
 }
 
 } // namespace dynquant::models

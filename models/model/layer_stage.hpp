@@ -8,11 +8,11 @@ namespace dynquant::models {
 
 /// A stage whose inputs are the product's x and, where the description has one, x_scale.
 struct layer_stage {
-    std::unique_ptr<const stage> work;
+    stage work;
     bool is_folded; // two multipliers into one
 };
 
 /// d: of the layer whose product is n.
-layer_stage make_layer_stage(const op_node &n, layers::layer_description d, const settings &s);
+layer_stage make_layer_stage(const op_node &n, layers::layer_description d, const options &opts);
 
 } // namespace dynquant::models

@@ -62,9 +62,9 @@ models::graph read(std::string_view bytes, const model_options &opts) {
 }
 
 std::vector<models::placed_stage> prepare(const models::graph &g, const model_options &opts) {
-    models::settings s {opts.kernel};
-    if (s.kernel.threads == 0) s.kernel.threads = opts.threads;
-    return opts.fuse ? models::fused_stages(g, s) : models::plain_stages(g, s);
+    auto kernel = opts.kernel;
+    if (kernel.threads == 0) kernel.threads = opts.threads;
+    return opts.fuse ? models::fused_stages(g, kernel) : models::plain_stages(g, kernel);
 }
 
 /// Runs dynquant's loops on oneDNN's OpenMP threads, where it has them, so that two pools do not compete.

@@ -24,15 +24,10 @@ struct attribute_schema {
     attribute_kind kind;
 };
 
-/// Options for preparing a stage.
-struct settings {
-    options kernel = {};
-};
-
-/// A node's stage, and the indices of the node's inputs that it reads at run time.
+/// A node's stage, and how many of the node's first inputs it reads at run time.
 struct prepared_node {
-    std::unique_ptr<const stage> work;
-    std::vector<std::size_t> inputs;
+    stage work;
+    std::size_t inputs;
 };
 
 struct op_schema {
@@ -41,7 +36,7 @@ struct op_schema {
     std::span<const input_schema> inputs;
     std::span<const attribute_schema> attributes;
     tensor_type (*infer)(const op_node &n);
-    prepared_node (*prepare)(const op_node &n, const settings &s);
+    prepared_node (*prepare)(const op_node &n, const options &opts);
     /// Whether dynquant::onnx checks inputs and attributes instead of check().
     bool checked_elsewhere = false;
 };

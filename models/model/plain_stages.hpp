@@ -6,10 +6,10 @@
 namespace dynquant::models {
 
 /// The stage of one node. Precondition: infer(g). Throws error.
-placed_stage plain_stage(const graph &g, const node &n, const settings &s);
+placed_stage plain_stage(const graph &g, const node &n, const options &opts);
 
 /// The stages of all nodes. Precondition: infer(g). Throws error.
-std::vector<placed_stage> plain_stages(const graph &g, const settings &s);
+std::vector<placed_stage> plain_stages(const graph &g, const options &opts);
 
 /// A value as the public API describes it.
 model_port port_of(const graph &g, const std::string &value);

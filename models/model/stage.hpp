@@ -1,7 +1,7 @@
 // A stage: one node or several, prepared to run.
 #pragma once
 
-#include <memory>
+#include <functional>
 #include <span>
 
 #include "dynquant/model.hpp"
@@ -18,36 +18,12 @@ struct stage_arguments {
     layers::run_memory &memory;
 };
 
-/// Immutable. run() is thread-safe, and is called under parallel::float_control. It must not throw for what the
-/// constructor can check.
-class stage {
-  public:
-    stage() = default;
-    stage(const stage &) = delete;
-    stage &operator=(const stage &) = delete;
-    virtual ~stage() = default;
-
-    virtual void run(const stage_arguments &args) const = 0;
-};
-
-/// A stage that is one function of stage_arguments.
-template <typename Function>
-std::unique_ptr<const stage> make_stage(Function function) {
-    class function_stage final : public stage {
-      public:
-        explicit function_stage(Function function)
-            : function_(std::move(function)) {}
-        void run(const stage_arguments &args) const override { function_(args); }
-
-      private:
-        Function function_;
-    };
-    return std::make_unique<function_stage>(std::move(function));
-}
+/// Thread-safe, and called under parallel::float_control. It must not throw for what its preparation can check.
+using stage = std::function<void(const stage_arguments &args)>;
 
 /// A stage and the names of the values that are its inputs and its output.
 struct placed_stage {
-    std::unique_ptr<const stage> work;
+    stage work;
     std::vector<std::string> inputs;
     std::string output;
     model_stage description;

@@ -40,7 +40,7 @@ prepared_node prepare_typed(const op_node &n, const Operation &operation) {
                 y[i] = combine(operation, a[i * step_a], b[i * step_b]);
         }
     };
-    return {make_stage(run), {0, 1}};
+    return {run, 2};
 }
 
 template <typename Operation>
@@ -63,11 +63,11 @@ tensor_type infer_broadcast(const op_node &n) {
     return {n.at(0).type, *shape};
 }
 
-prepared_node prepare_add(const op_node &n, const settings &) {
+prepared_node prepare_add(const op_node &n, const options &) {
     return prepare(n, std::plus {});
 }
 
-prepared_node prepare_mul(const op_node &n, const settings &) {
+prepared_node prepare_mul(const op_node &n, const options &) {
     return prepare(n, std::multiplies {});
 }
 

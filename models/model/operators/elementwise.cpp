@@ -25,7 +25,7 @@ prepared_node prepare_map(const op_node &n, Function function) {
         for (std::size_t i = 0; i < count; ++i)
             y[i] = function(x[i]);
     };
-    return {make_stage(run), {0}};
+    return {run, 1};
 }
 
 template <typename To, typename From>
@@ -90,35 +90,35 @@ tensor_type infer_cast(const op_node &n) {
     return {to, n.shape(0)};
 }
 
-prepared_node prepare_cast(const op_node &n, const settings &s) {
+prepared_node prepare_cast(const op_node &n, const options &opts) {
     const auto from = n.at(0).type, to = infer_cast(n).type;
-    if (from == to) return prepare_copy(n, s);
+    if (from == to) return prepare_copy(n, opts);
     if (to == type::float16) return prepare_cast_to<float16, float>(n);
     if (to == type::int32) return prepare_cast_to<std::int32_t, std::uint8_t, std::int8_t>(n);
     return prepare_cast_to<float, std::uint8_t, std::int8_t, std::int32_t, float16>(n);
 }
 
-prepared_node prepare_relu(const op_node &n, const settings &) {
+prepared_node prepare_relu(const op_node &n, const options &) {
     return dispatch_type<float, std::int32_t, std::int8_t>(n, [&](auto element) {
         using T = decltype(element);
         return prepare_map<T, T>(n, [](T x) { return x < 0 ? T {0} : x; }); // keeps NaN and -0
     });
 }
 
-prepared_node prepare_tanh(const op_node &n, const settings &) {
+prepared_node prepare_tanh(const op_node &n, const options &) {
     return prepare_function<tanh>(n);
 }
 
-prepared_node prepare_sigmoid(const op_node &n, const settings &) {
+prepared_node prepare_sigmoid(const op_node &n, const options &) {
     return prepare_function<sigmoid>(n);
 }
 
-prepared_node prepare_copy(const op_node &n, const settings &) {
+prepared_node prepare_copy(const op_node &n, const options &) {
     const auto bytes = static_cast<std::size_t>(*size_in_bytes(n.at(0)));
     auto run = [=](const stage_arguments &args) {
         if (bytes > 0) std::memcpy(args.output, args.inputs[0], bytes);
     };
-    return {make_stage(run), {0}};
+    return {run, 1};
 }
 
 } // namespace dynquant::models

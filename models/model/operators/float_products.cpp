@@ -130,7 +130,7 @@ tensor_type infer_matmul(const op_node &n) {
     return {onnx::type::float32, plan_matrices(n).y};
 }
 
-prepared_node prepare_matmul(const op_node &n, const settings &) {
+prepared_node prepare_matmul(const op_node &n, const options &) {
     const auto plan = plan_matrices(n);
     const product p {plan.rows, plan.inner, plan.columns, plan.inner, 1, plan.columns, 1};
     auto run = [=](const stage_arguments &args) {
@@ -139,7 +139,7 @@ prepared_node prepare_matmul(const op_node &n, const settings &) {
         for (std::size_t i = 0; i < plan.x_at.size(); ++i, y += p.rows * p.columns)
             p.run(a + plan.x_at[i] * p.rows * p.inner, b + plan.w_at[i] * p.inner * p.columns, nullptr, y);
     };
-    return {make_stage(run), {0, 1}};
+    return {run, 2};
 }
 
 tensor_type infer_gemm(const op_node &n) {
@@ -147,25 +147,21 @@ tensor_type infer_gemm(const op_node &n) {
     return {onnx::type::float32, {p.rows, p.columns}};
 }
 
-prepared_node prepare_gemm(const op_node &n, const settings &) {
-    std::vector<std::size_t> inputs {0, 1};
-    if (n.has(2)) inputs.push_back(2);
+prepared_node prepare_gemm(const op_node &n, const options &) {
     auto run = [p = plan_gemm(n)](const stage_arguments &args) {
         const float *c = args.inputs.size() > 2 ? floats(args.inputs[2]) : nullptr;
         p.run(floats(args.inputs[0]), floats(args.inputs[1]), c, static_cast<float *>(args.output));
     };
-    return {make_stage(run), inputs};
+    return {run, n.has(2) ? 3U : 2U};
 }
 
 tensor_type infer_conv(const op_node &n) {
     return {onnx::type::float32, plan_convolution_of_floats(n).y()};
 }
 
-prepared_node prepare_conv(const op_node &n, const settings &) {
+prepared_node prepare_conv(const op_node &n, const options &) {
     const auto c = plan_convolution_of_floats(n);
-    std::vector<std::size_t> inputs {0, 1};
-    if (n.has(2)) inputs.push_back(2);
-    return {make_stage([=](const stage_arguments &args) { c.run(args); }), inputs};
+    return {[=](const stage_arguments &args) { c.run(args); }, n.has(2) ? 3U : 2U};
 }
 
 } // namespace dynquant::models

@@ -132,10 +132,10 @@ class max_pool {
 template <typename T>
 prepared_node prepare_typed(const op_node &n) {
     const max_pool<T> pool(pool_window(n), n.shape(0)[0] * n.shape(0)[1]);
-    return {make_stage([pool](const stage_arguments &args) {
-                pool.run(static_cast<const T *>(args.inputs[0]), static_cast<T *>(args.output));
-            }),
-            {0}};
+    auto run = [pool](const stage_arguments &args) {
+        pool.run(static_cast<const T *>(args.inputs[0]), static_cast<T *>(args.output));
+    };
+    return {run, 1};
 }
 
 } // namespace
@@ -149,7 +149,7 @@ tensor_type infer_max_pool(const op_node &n) {
     return {n.at(0).type, shape};
 }
 
-prepared_node prepare_max_pool(const op_node &n, const settings &) {
+prepared_node prepare_max_pool(const op_node &n, const options &) {
     return dispatch_type<float, std::uint8_t, std::int8_t>(
             n, [&](auto element) { return prepare_typed<decltype(element)>(n); });
 }

@@ -37,13 +37,13 @@ tensor_type infer_quantize(const op_node &n) {
     return {output.type, output.shape};
 }
 
-prepared_node prepare_quantize(const op_node &n, const settings &s) {
-    const auto operation = onnx::prepare(node_of(n), s.kernel);
+prepared_node prepare_quantize(const op_node &n, const options &opts) {
+    const auto operation = onnx::prepare(node_of(n), opts);
     const bool has_zero_point = n.has(2);
     auto run = [=](const stage_arguments &args) {
         operation.run({args.inputs[0], args.inputs[1], has_zero_point ? args.inputs[2] : nullptr, args.output});
     };
-    return {make_stage(run), has_zero_point ? std::vector<std::size_t> {0, 1, 2} : std::vector<std::size_t> {0, 1}};
+    return {run, has_zero_point ? 3U : 2U};
 }
 
 } // namespace dynquant::models

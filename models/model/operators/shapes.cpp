@@ -65,9 +65,9 @@ tensor_type infer_transpose(const op_node &n) {
     return {n.at(0).type, shape};
 }
 
-prepared_node prepare_transpose(const op_node &n, const settings &) {
+prepared_node prepare_transpose(const op_node &n, const options &) {
     const layers::permutation elements(n.shape(0), order_of(n), static_cast<std::size_t>(*bits_in(n.at(0).type)) / 8);
-    return {make_stage([=](const stage_arguments &args) { elements.run(args.inputs[0], args.output); }), {0}};
+    return {[=](const stage_arguments &args) { elements.run(args.inputs[0], args.output); }, 1};
 }
 
 } // namespace dynquant::models
