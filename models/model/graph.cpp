@@ -24,6 +24,13 @@ std::string operator_of(const node &n) {
 
 } // namespace
 
+attribute_type attribute::type() const {
+    using enum attribute_type;
+    constexpr attribute_type types[] = {integer, real, text, attribute_type::tensor, integers, reals}; // of `value`
+    const auto *unknown = std::get_if<other>(&value);
+    return unknown ? unknown->type : types[value.index()];
+}
+
 std::string label(const node &n) {
     return concat(place(n), " (", operator_of(n), ")");
 }

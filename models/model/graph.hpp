@@ -33,15 +33,20 @@ struct tensor {
     bool operator==(const tensor &) const = default;
 };
 
+/// The numbers of AttributeProto.AttributeType that operators here have.
+enum class attribute_type : std::int32_t { real = 1, integer, text, tensor, reals = 6, integers };
+
 struct attribute {
-    /// A kind that no operator here has; `type` is a number of AttributeProto.AttributeType.
+    /// A value that no operator here has.
     struct other {
-        std::int32_t type;
+        attribute_type type;
         bool operator==(const other &) const = default;
     };
 
     std::string name;
     std::variant<std::int64_t, float, std::string, tensor, std::vector<std::int64_t>, std::vector<float>, other> value;
+
+    attribute_type type() const;
 
     bool operator==(const attribute &) const = default;
 };

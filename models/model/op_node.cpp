@@ -11,24 +11,14 @@ const attribute *find(const node &n, const char *name) {
     return at == n.attributes.end() ? nullptr : &*at;
 }
 
-bool is(const attribute &a, attribute_kind kind) {
-    switch (kind) {
-        case attribute_kind::integer: return std::holds_alternative<std::int64_t>(a.value);
-        case attribute_kind::integers: return std::holds_alternative<std::vector<std::int64_t>>(a.value);
-        case attribute_kind::real: return std::holds_alternative<float>(a.value);
-        case attribute_kind::text: return std::holds_alternative<std::string>(a.value);
+const char *name_of(attribute_type type) {
+    switch (type) {
+        case attribute_type::integer: return "an integer";
+        case attribute_type::integers: return "integers";
+        case attribute_type::real: return "a number";
+        case attribute_type::text: return "a string";
+        default: return "nothing";
     }
-    return false;
-}
-
-const char *name_of(attribute_kind kind) {
-    switch (kind) {
-        case attribute_kind::integer: return "an integer";
-        case attribute_kind::integers: return "integers";
-        case attribute_kind::real: return "a number";
-        case attribute_kind::text: return "a string";
-    }
-    return "nothing";
 }
 
 void check_attributes(const op_node &n) {
@@ -44,8 +34,8 @@ void check_attributes(const op_node &n) {
                     a.name, "'", suggest(a.name, names));
         if (std::ranges::count(n.given.attributes, a.name, &attribute::name) > 1)
             n.refuse(status::invalid_arguments, "attribute '", a.name, "': expected it once, given it more often");
-        if (!is(a, row->kind))
-            n.refuse(status::invalid_arguments, "attribute '", a.name, "': expected ", name_of(row->kind),
+        if (a.type() != row->type)
+            n.refuse(status::invalid_arguments, "attribute '", a.name, "': expected ", name_of(row->type),
                     ", given another kind");
     }
 }

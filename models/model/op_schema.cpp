@@ -9,7 +9,7 @@ namespace {
 
 using onnx::type_set;
 namespace type = onnx::type;
-using enum attribute_kind;
+using enum attribute_type;
 
 constexpr type_set bytes = {type::uint8, type::int8}, int8 = {type::int8}, int64 = {type::int64},
                    float32 = {type::float32}, any_float = {type::float32, type::float16},

@@ -17,11 +17,9 @@ struct input_schema {
     bool optional = false;
 };
 
-enum class attribute_kind { integer, integers, real, text };
-
 struct attribute_schema {
     const char *name;
-    attribute_kind kind;
+    attribute_type type;
 };
 
 /// A node's stage, and how many of the node's first inputs it reads at run time.

@@ -103,18 +103,19 @@ tensor tensor_of(const file::Tensor &t, const std::string &where, const std::str
 }
 
 attribute attribute_of(const file::Attribute &a, const node &n, const std::string &folder) {
-    enum : std::int32_t { undefined, type_float, type_int, type_string, type_tensor, type_floats = 6, type_ints };
+    using enum attribute_type;
+    const attribute_type type {a.type()};
     const auto where = concat(label(n), ": attribute '", a.name(), "'");
     if (!a.ref_attr_name().empty())
         refuse(status::unimplemented, where, ": expected a value, given a reference to a function's attribute");
-    switch (a.type()) {
-        case type_float: return {a.name(), a.f()};
-        case type_int: return {a.name(), a.i()};
-        case type_string: return {a.name(), a.s()};
-        case type_tensor: return {a.name(), tensor_of(a.t(), where, folder)};
-        case type_floats: return {a.name(), std::vector<float>(a.floats().begin(), a.floats().end())};
-        case type_ints: return {a.name(), std::vector<std::int64_t>(a.ints().begin(), a.ints().end())};
-        default: return {a.name(), attribute::other {a.type()}};
+    switch (type) {
+        case real: return {a.name(), a.f()};
+        case integer: return {a.name(), a.i()};
+        case text: return {a.name(), a.s()};
+        case attribute_type::tensor: return {a.name(), tensor_of(a.t(), where, folder)};
+        case reals: return {a.name(), std::vector<float>(a.floats().begin(), a.floats().end())};
+        case integers: return {a.name(), std::vector<std::int64_t>(a.ints().begin(), a.ints().end())};
+        default: return {a.name(), attribute::other {type}};
     }
 }
 

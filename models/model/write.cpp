@@ -14,39 +14,23 @@ void write_tensor(const tensor &from, file::Tensor &to) {
     to.set_raw_data(from.data.data(), from.data.size());
 }
 
-/// Sets an attribute's value and type number (AttributeProto.AttributeType).
+/// Sets an attribute's value.
 struct attribute_writer {
     file::Attribute &to;
 
-    void operator()(float value) const {
-        to.set_f(value);
-        to.set_type(1);
-    }
-    void operator()(std::int64_t value) const {
-        to.set_i(value);
-        to.set_type(2);
-    }
-    void operator()(const std::string &value) const {
-        to.set_s(value);
-        to.set_type(3);
-    }
-    void operator()(const tensor &value) const {
-        write_tensor(value, *to.mutable_t());
-        to.set_type(4);
-    }
-    void operator()(const std::vector<float> &value) const {
-        to.mutable_floats()->Add(value.begin(), value.end());
-        to.set_type(6);
-    }
+    void operator()(float value) const { to.set_f(value); }
+    void operator()(std::int64_t value) const { to.set_i(value); }
+    void operator()(const std::string &value) const { to.set_s(value); }
+    void operator()(const tensor &value) const { write_tensor(value, *to.mutable_t()); }
+    void operator()(const std::vector<float> &value) const { to.mutable_floats()->Add(value.begin(), value.end()); }
     void operator()(const std::vector<std::int64_t> &value) const {
         to.mutable_ints()->Add(value.begin(), value.end());
-        to.set_type(7);
     }
     void operator()(const attribute::other &value) const {
         throw error(status::unimplemented,
                 concat("attribute '", to.name(),
                         "': expected a number, a string, a tensor or a list of numbers, given ", "attribute type ",
-                        value.type));
+                        static_cast<std::int32_t>(value.type)));
     }
 };
 
@@ -59,6 +43,7 @@ void write_node(const node &from, file::Node &to) {
     for (const auto &a : from.attributes) {
         auto &attribute = *to.add_attribute();
         attribute.set_name(a.name);
+        attribute.set_type(static_cast<std::int32_t>(a.type()));
         std::visit(attribute_writer {attribute}, a.value);
     }
 }

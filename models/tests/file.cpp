@@ -130,7 +130,7 @@ TEST(model_file, attributes_of_every_kind) {
     EXPECT_EQ(n.attributes,
             (std::vector<attribute> {{"f", 0.5F}, {"i", std::int64_t {-1}}, {"s", "SAME"},
                     {"t", tensor {{2, {}}, bytes({'a'})}}, {"v", std::vector<std::int64_t> {1, 2}},
-                    {"g", attribute::other {5}}}));
+                    {"g", attribute::other {attribute_type {5}}}}));
 }
 
 TEST(model_file, an_input_with_a_default_is_an_initializer) {
@@ -160,7 +160,7 @@ TEST(model_file, written_is_what_is_read) {
                     {{"t", tensor {{2, {}}, bytes({7})}}, {"v", std::vector<std::int64_t> {1, -2}},
                             {"w", std::vector<float> {1, 2}}}}};
     EXPECT_EQ(read(write(g)), g);
-    g.nodes.front().attributes.push_back({"g", attribute::other {5}});
+    g.nodes.front().attributes.push_back({"g", attribute::other {attribute_type {5}}});
     EXPECT_THROW(write(g), error);
 }
 

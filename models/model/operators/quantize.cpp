@@ -5,17 +5,6 @@
 namespace dynquant::models {
 namespace {
 
-/// The number in AttributeProto.AttributeType, for dynquant::onnx's messages.
-struct attribute_type {
-    std::int32_t operator()(float) const { return 1; }
-    std::int32_t operator()(std::int64_t) const { return 2; }
-    std::int32_t operator()(const std::string &) const { return 3; }
-    std::int32_t operator()(const tensor &) const { return 4; }
-    std::int32_t operator()(const std::vector<float> &) const { return 6; }
-    std::int32_t operator()(const std::vector<std::int64_t> &) const { return 7; }
-    std::int32_t operator()(const attribute::other &value) const { return value.type; }
-};
-
 onnx::node node_of(const op_node &n) {
     onnx::node result;
     result.op_type = n.given.op_type;
@@ -23,7 +12,7 @@ onnx::node node_of(const op_node &n) {
     result.name = n.given.name.empty() ? n.given.outputs.front() : n.given.name;
     for (const auto &a : n.given.attributes) {
         const auto *value = std::get_if<std::int64_t>(&a.value);
-        result.attributes.push_back({a.name, value ? *value : 0, std::visit(attribute_type {}, a.value)});
+        result.attributes.push_back({a.name, value ? *value : 0, static_cast<std::int32_t>(a.type())});
     }
     for (const auto *input : n.inputs)
         result.inputs.push_back(input ? onnx::value {input->type, input->shape} : onnx::value {});
