@@ -34,10 +34,8 @@ struct run_arguments {
 };
 exit_status run(const run_arguments &given);
 
-struct rescale_arguments {
-    std::string value;
-};
-exit_status rescale(const rescale_arguments &given);
+/// value: a multiplier, "0.25" or "1/3".
+exit_status rescale(const std::string &value);
 
 struct codify_arguments {
     std::string file, output;

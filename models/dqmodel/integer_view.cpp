@@ -127,13 +127,8 @@ std::vector<layer_rescaling> rescalings_from(
     return ended;
 }
 
-/// The exact product of multipliers: integer * 2^-shift.
-struct integer_rescale {
-    std::int64_t integer = 1;
-    int shift = 0;
-};
-
-void multiply(integer_rescale &r, float multiplier) {
+/// Multiplies exactly.
+void multiply(rescale &r, float multiplier) {
     constexpr auto refusal = "its multipliers are no integer of 24 bits and a right shift";
     if (!std::isfinite(multiplier)) throw std::runtime_error(refusal);
     int exponent = 0;
@@ -141,10 +136,10 @@ void multiply(integer_rescale &r, float multiplier) {
     int shift = 24 - exponent;
     for (; integer != 0 && integer % 2 == 0 && shift > 0; --shift)
         integer /= 2;
-    const bool fits = shift >= 0
-            && (integer == 0 || std::abs(r.integer) <= dynquant::models::largest_quant_scale / std::abs(integer));
+    const bool fits =
+            shift >= 0 && (integer == 0 || std::abs(r.quant_scale) <= largest_quant_scale / std::abs(integer));
     if (!fits) throw std::runtime_error(refusal);
-    r.integer *= integer;
+    r.quant_scale *= integer;
     r.shift += shift;
 }
 
@@ -191,11 +186,11 @@ integer_differences compare_with_integers(const layer_rescaling &l, const dynqua
     const bool is_unsigned = l.type == type::uint8;
     const std::int64_t lowest = is_unsigned || l.relu ? 0 : -128, highest = is_unsigned ? 255 : 127;
     for (std::size_t i = 0; i < sums.size(); ++i) {
-        integer_rescale r;
+        rescale r {1, 0};
         for (const auto &m : multipliers)
             multiply(r, m.values[static_cast<std::size_t>(offset_of(static_cast<std::int64_t>(i), shape, m.strides))]);
-        if (l.relu && r.integer < 0) throw std::runtime_error("its multipliers are negative, and there is a Relu");
-        const auto given = std::clamp(shift_and_round(sums[i], r.integer, r.shift), lowest, highest);
+        if (l.relu && r.quant_scale < 0) throw std::runtime_error("its multipliers are negative, and there is a Relu");
+        const auto given = std::clamp(shift_and_round(sums[i], r.quant_scale, r.shift), lowest, highest);
         const auto bits = std::to_integer<std::uint8_t>(result[i]);
         const std::int64_t expected = is_unsigned ? bits : static_cast<std::int8_t>(bits);
         d.count += given != expected;

@@ -62,8 +62,8 @@ void add_run(CLI::App &app, action &chosen) {
 
 void add_rescale(CLI::App &app, action &chosen) {
     auto *command = app.add_subcommand("rescale", "Quant_scale and Quant_shift of a multiplier");
-    auto given = std::make_shared<rescale_arguments>();
-    command->add_option("VALUE", given->value, "The multiplier: 0.25, 3e-4 or 1/3")->required();
+    auto given = std::make_shared<std::string>();
+    command->add_option("VALUE", *given, "The multiplier: 0.25, 3e-4 or 1/3")->required();
     command->callback([given, &chosen] { chosen = {[given] { return rescale(*given); }, ""}; });
 }
 

@@ -33,8 +33,8 @@ double multiplier_of(const std::string &text) {
 
 } // namespace
 
-exit_status rescale(const rescale_arguments &given) {
-    const double multiplier = multiplier_of(given.value);
+exit_status rescale(const std::string &value) {
+    const double multiplier = multiplier_of(value);
     const auto r = dynquant::models::rescale_of(multiplier);
     std::printf("Quant_scale      %lld\n", static_cast<long long>(r.quant_scale));
     std::printf("Quant_shift      2^-%d = %.9g\n", r.shift, dynquant::models::rescale {1, r.shift}.value());

@@ -144,12 +144,6 @@ TEST(codify, values_to_calibrate_are_inputs_outputs_and_layers) {
 
 // ---- What is refused ----
 
-TEST(codify, a_node_that_is_no_layer_is_refused_by_name) {
-    EXPECT_EQ(message_of(fully_connected_and("Softmax").g, {{"x", {-1, 1}}, {"s", {-1, 1}}}),
-            "operators: expected Add, Conv, Flatten, Gemm, MatMul, MaxPool, Relu, Reshape, Sigmoid, Tanh or Transpose, "
-            "given Softmax of node 'the_Softmax'");
-}
-
 TEST(codify, an_activation_that_follows_no_layer_is_refused) {
     float_model m;
     m.add("Relu", {"x"}, "y", {1, 2});

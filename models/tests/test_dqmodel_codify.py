@@ -20,10 +20,6 @@ class Codify(Program):
         self.codify()
         self.assertEqual((self.folder / "q.onnx").read_bytes(), first)
 
-    def test_samples_of_zeros_are_said(self):
-        self.save("x", [[0, 0]])
-        self.assertIn("note: value 'x': 0 throughout calibration; its scale is 1\n", self.codify())
-
     def test_samples_must_be_finite(self):
         self.save("x", [[1, numpy.nan]])
         self.refuses("x.npy: expected finite numbers, given nan at element 1", *CODIFY)
