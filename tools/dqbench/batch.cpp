@@ -10,15 +10,28 @@
 
 namespace dqbench {
 
-std::vector<batch_word> read_batch_file(const std::filesystem::path &file) {
-    errno = 0;
-    std::ifstream stream(file);
-    const auto fail = [&](const char *why) {
-        throw usage_error(dynquant::concat("cannot read batch file '", file.string(), "': ", why));
+std::string contents_of(const char *kind, const std::filesystem::path &file) {
+    constexpr std::size_t most = 64 << 20; // oneDNN's largest graph has 0.2 MiB
+    const auto fail = [&](const std::string &why) {
+        throw usage_error(dynquant::concat("cannot read ", kind, " file '", file.string(), "': ", why));
     };
+    errno = 0;
+    std::ifstream stream(file, std::ios::binary);
     if (std::filesystem::is_directory(file)) fail("it is a directory");
     if (!stream) fail(errno ? std::strerror(errno) : "unknown error");
+    std::string text;
+    std::vector<char> chunk(1 << 16);
+    do {
+        stream.read(chunk.data(), static_cast<std::streamsize>(chunk.size()));
+        text.append(chunk.data(), static_cast<std::size_t>(stream.gcount()));
+        if (text.size() > most) fail(dynquant::concat("expected at most ", most, " bytes")); // /dev/zero has no end
+    } while (stream);
+    if (stream.bad()) fail("the reading failed");
+    return text;
+}
 
+std::vector<batch_word> read_batch_file(const std::filesystem::path &file) {
+    std::istringstream stream(contents_of("batch", file));
     std::vector<batch_word> words;
     std::string line;
     for (int number = 1; std::getline(stream, line); ++number) {
@@ -31,7 +44,6 @@ std::vector<batch_word> read_batch_file(const std::filesystem::path &file) {
                 words.push_back({word, number});
         }
     }
-    if (stream.bad()) fail("the reading failed");
     return words;
 }
 

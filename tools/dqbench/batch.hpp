@@ -1,4 +1,4 @@
-// The words of a batch file.
+// Files that the user gives, and the words of a batch file.
 #pragma once
 
 #include <filesystem>
@@ -6,6 +6,9 @@
 #include <vector>
 
 namespace dqbench {
+
+/// The bytes of a batch or JSON file, at most 64 MiB. kind: for the message. Throws usage_error when it cannot be read.
+std::string contents_of(const char *kind, const std::filesystem::path &file);
 
 struct batch_word {
     std::string text;

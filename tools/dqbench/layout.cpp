@@ -44,6 +44,18 @@ std::string order_for(const std::string &tag, std::size_t rank) {
 
 } // namespace
 
+dynquant::dims dense_strides(
+        const dynquant::dims &extents, const std::vector<std::size_t> &order, const std::string &given) {
+    dynquant::dims strides(extents.size());
+    std::int64_t stride = 1;
+    for (auto d = order.rbegin(); d != order.rend(); ++d) {
+        strides[*d] = stride;
+        if (__builtin_mul_overflow(stride, std::max<std::int64_t>(extents[*d], 1), &stride))
+            throw usage_error(dynquant::concat("expected strides that fit in 63 bits, given ", given));
+    }
+    return strides;
+}
+
 layout layout::parse(std::string_view text) {
     layout result;
     result.text_ = text;
@@ -67,18 +79,11 @@ dynquant::dims layout::strides_for(const dynquant::dims &extents) const {
         if (strides.size() != rank) throw wrong_rank(strides.size());
         return strides;
     }
-    const auto order = order_for(text_, rank);
+    std::vector<std::size_t> order;
+    for (const char letter : order_for(text_, rank))
+        order.push_back(letters.find(letter));
     if (order.size() != rank) throw wrong_rank(order.size());
-    dynquant::dims strides(rank);
-    std::int64_t stride = 1;
-    for (std::size_t i = rank; i-- > 0;) {
-        const auto d = letters.find(order[i]);
-        strides[d] = stride;
-        if (__builtin_mul_overflow(stride, std::max<std::int64_t>(extents[d], 1), &stride))
-            throw usage_error(dynquant::concat(
-                    "expected strides that fit in 63 bits, given ", text_, " for ", dynquant::to_string(extents)));
-    }
-    return strides;
+    return dense_strides(extents, order, dynquant::concat(text_, " for ", dynquant::to_string(extents)));
 }
 
 } // namespace dqbench

@@ -3,10 +3,16 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "dynquant/quantization.hpp"
 
 namespace dqbench {
+
+/// The strides of a dense tensor whose dims lie in this order, outermost first. Throws usage_error on overflow, which
+/// says what was given.
+dynquant::dims dense_strides(
+        const dynquant::dims &extents, const std::vector<std::size_t> &order, const std::string &given);
 
 /// One of
 ///   any             the library chooses (dst only);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <limits>
-#include <sstream>
 #include <type_traits>
 
 #include "vocabulary.hpp"
@@ -28,16 +27,14 @@ option word_option(const char *name, const char *help, bool resettable) {
     static const std::string values = alternatives(names_of<value_type>());
     return {name, values.c_str(), help, true, resettable,
             [](test_case &c, std::string_view value) { c.*member = parse_word<value_type>(value); },
-            [](const test_case &c) -> std::string { return c.*member == defaults.*member ? "" : name_of(c.*member); }};
+            [](const test_case &c) -> std::string { return name_of(c.*member); }};
 }
 
 template <auto member>
 option layout_option(const char *name, const char *values, const char *help) {
     return {name, values, help, true, true,
             [](test_case &c, std::string_view value) { c.*member = layout::parse(value); },
-            [](const test_case &c) -> std::string {
-                return c.*member == defaults.*member ? "" : (c.*member).to_string();
-            }};
+            [](const test_case &c) { return (c.*member).to_string(); }};
 }
 
 void set_src_layout(test_case &c, std::string_view text) {
@@ -129,8 +126,9 @@ void set_scales(test_case &c, std::string_view text) {
     const auto known = rule_names();
     const auto *const rule = dynquant::find_rule(std::string(text));
     if (!rule)
-        throw usage_error(dynquant::concat("expected numbers, as in 0.5x0.25, or ", enumerate(known), ", given '", text,
-                "'", dynquant::suggest(std::string(text), known)));
+        throw usage_error(dynquant::concat("expected numbers, as in 0.5x0.25, or ",
+                dynquant::alternatives(known, std::identity {}), ", given '", text, "'",
+                dynquant::suggest(std::string(text), known)));
     c.computed = *rule;
     c.rule = rule_kind::onnx;
     c.scales.clear();
@@ -156,7 +154,6 @@ std::vector<option> make_table() {
     };
     auto src_layout = layout_option<&test_case::src_layout>("stag", "abx|acdb|axb|strides:12x4x1|...", "src's layout");
     src_layout.set = set_src_layout;
-    op.show = [](const test_case &c) -> std::string { return name_of(c.op); };
     return {
             mode,
             word_option<&test_case::kernel>("kernel", "the kernel to force", how_to_run),
@@ -165,7 +162,7 @@ std::vector<option> make_table() {
                     [](test_case &c, std::string_view value) {
                         c.threads = static_cast<int>(parse_integer(value, 0, 1024));
                     },
-                    [](const test_case &c) { return c.threads == defaults.threads ? "" : std::to_string(c.threads); }},
+                    [](const test_case &c) { return std::to_string(c.threads); }},
             word_option<&test_case::api>("api", "dynquant's graph API, or prepare() and run()", how_to_run),
             word_option<&test_case::cache>("cache", "whether a call finds the buffers in the caches", how_to_run),
             {"peer", peers.c_str(), "other libraries that run the statement in the same rounds: A,B,...", single,
@@ -175,20 +172,12 @@ std::vector<option> make_table() {
                     [](test_case &c, std::string_view value) {
                         c.limits.times = parse_integer(value, 0, 1'000'000'000);
                     },
-                    [](const test_case &c) {
-                        return c.limits.times == defaults.limits.times ? "" : std::to_string(c.limits.times);
-                    }},
+                    [](const test_case &c) { return std::to_string(c.limits.times); }},
             {"max-ms-per-prb", "N", "milliseconds to measure for (3000)", single, how_to_run,
                     [](test_case &c, std::string_view value) {
                         c.limits.milliseconds = parse_number(value, 1, 60'000);
                     },
-                    [](const test_case &c) -> std::string {
-                        if (c.limits.milliseconds == defaults.limits.milliseconds) return "";
-                        std::ostringstream text;
-                        text.precision(17);
-                        text << c.limits.milliseconds;
-                        return text.str();
-                    }},
+                    [](const test_case &c) { return to_shortest(c.limits.milliseconds); }},
             op,
             {"dt", "SRC:SCALES:ZPS:DST", "data types, ZPS undef for no zero points (f32:f32:undef:s8 or the reverse)",
                     list, what_to_run, [](test_case &c, std::string_view value) { c.types = parse_data_types(value); },
@@ -215,10 +204,10 @@ std::vector<option> make_table() {
             // in cases_for() removes such duplicates.
             {"axis", "N", "the channels' dim for per_channel, negative from the end (1)", list, what_to_run,
                     [](test_case &c, std::string_view value) { c.axis = parse_integer(value, INT64_MIN, INT64_MAX); },
-                    [](const test_case &c) { return c.axis == defaults.axis ? "" : std::to_string(c.axis); }},
+                    [](const test_case &c) { return std::to_string(c.axis); }},
             {"group", "NxN...", "the group's extents for per_group, of the last dims (32)", list, what_to_run,
                     [](test_case &c, std::string_view value) { c.group = parse_group(value); },
-                    [](const test_case &c) { return c.group == defaults.group ? "" : dynquant::to_string(c.group); }},
+                    [](const test_case &c) { return dynquant::to_string(c.group); }},
     };
 }
 
@@ -328,9 +317,12 @@ std::vector<test_case> settings::cases_for(const problem &prb) const {
 
 std::string repro(const test_case &c) {
     std::string text;
-    for (const auto &which : options())
-        if (const auto value = which.show(c); !value.empty())
+    for (const auto &which : options()) {
+        const auto value = which.show(c);
+        const bool is_always_told = which.name == std::string_view("op") || which.name == std::string_view("dt");
+        if (is_always_told || value != which.show(defaults))
             text += dynquant::concat("--", which.name, '=', value, ' ');
+    }
     return text + to_string(c.prb);
 }
 

@@ -19,7 +19,7 @@ struct option {
 
     /// Throws usage_error.
     void (*set)(test_case &c, std::string_view value);
-    /// The value in set()'s syntax; empty for the default, which __REPRO omits.
+    /// The value in set()'s syntax; empty where set() cannot give it.
     std::string (*show)(const test_case &c);
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -146,21 +147,13 @@ std::vector<std::string> names_of() {
     return names;
 }
 
-/// "a, b or c"
-inline std::string enumerate(const std::vector<std::string> &names) {
-    std::string text;
-    for (std::size_t i = 0; i < names.size(); ++i)
-        text += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + names[i];
-    return text;
-}
-
 /// Throws usage_error, with the nearest spelling.
 template <typename Value>
 Value parse_word(std::string_view text) {
     for (const auto &entry : words<Value>)
         if (text == entry.name) return entry.value;
-    throw usage_error(dynquant::concat("expected ", enumerate(names_of<Value>()), ", given '", text, "'",
-            dynquant::suggest(std::string(text), names_of<Value>())));
+    throw usage_error(dynquant::concat("expected ", dynquant::alternatives(names_of<Value>(), std::identity {}),
+            ", given '", text, "'", dynquant::suggest(std::string(text), names_of<Value>())));
 }
 
 template <typename Value>

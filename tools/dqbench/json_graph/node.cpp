@@ -1,13 +1,10 @@
 #include "json_graph/node.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <limits>
 
+#include "batch.hpp"
 #include "quantization/text.hpp"
 #include "text_parsing.hpp"
 
@@ -18,32 +15,12 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::size_t max_bytes = 64 << 20; // oneDNN's largest has 0.2 MiB
 constexpr std::size_t max_shown_characters = 160;
 
 /// Shortens text from the file for a message.
 std::string shorten(std::string text) {
     if (text.size() <= max_shown_characters) return text;
     return text.substr(0, max_shown_characters) + "...";
-}
-
-std::string contents(const std::string &file) {
-    const auto fail = [&](const std::string &why) {
-        throw usage_error(concat("cannot read JSON file '", file, "': ", why));
-    };
-    errno = 0;
-    std::ifstream stream(file, std::ios::binary);
-    if (std::filesystem::is_directory(file)) fail("it is a directory");
-    if (!stream) fail(errno ? std::strerror(errno) : "unknown error");
-    std::string text;
-    std::vector<char> chunk(1 << 16);
-    do {
-        stream.read(chunk.data(), static_cast<std::streamsize>(chunk.size()));
-        text.append(chunk.data(), static_cast<std::size_t>(stream.gcount()));
-        if (text.size() > max_bytes) fail(concat("expected at most ", max_bytes, " bytes")); // /dev/zero has no end
-    } while (stream);
-    if (stream.bad()) fail("the reading failed");
-    return text;
 }
 
 /// A value as a message shows it. Objects and arrays are not printed: they may be long and deep.
@@ -57,7 +34,7 @@ std::string show(const json &value) {
 
 json parse_file(const std::string &file) {
     try {
-        return json::parse(contents(file));
+        return json::parse(contents_of("JSON", file));
     } catch (const json::exception &e) {
         // Drops the library's name of the error, "[json.exception.parse_error.101] ".
         const std::string what = e.what();

@@ -67,15 +67,7 @@ std::optional<dynquant::dims> strides_in_order_of(const tensor &old, const dynqu
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(),
             [&](std::size_t a, std::size_t b) { return (*old.strides)[a] > (*old.strides)[b]; });
-    dynquant::dims strides(extents.size());
-    std::int64_t stride = 1;
-    for (auto d = order.rbegin(); d != order.rend(); ++d) {
-        strides[*d] = stride;
-        if (__builtin_mul_overflow(stride, std::max<std::int64_t>(extents[*d], 1), &stride))
-            throw usage_error(
-                    concat("expected a number of elements that fits in 63 bits, given ", dynquant::to_string(extents)));
-    }
-    return strides;
+    return dense_strides(extents, order, dynquant::to_string(extents));
 }
 
 void reshape(tensor &t, const new_shape &given) {
@@ -182,7 +174,8 @@ void rewrite(graph &g, const new_attributes &attributes) {
             if (!type_of_attribute(name))
                 throw usage_error(concat("op ", each.id, " (", each.kind, ") has no attribute ", name));
             if (name == "qtype" && std::ranges::find(qtypes, value) == qtypes.end())
-                throw usage_error(concat("qtype: expected ", enumerate(qtypes), ", given '", value, "'"));
+                throw usage_error(concat(
+                        "qtype: expected ", dynquant::alternatives(qtypes, std::identity {}), ", given '", value, "'"));
             each.attributes[name] = value;
         }
     }

@@ -168,7 +168,7 @@ void keep_those_with_ways(std::vector<group> &groups, const choices &c) {
     std::erase_if(groups, [&](const group &g) { return chosen_ways(g, c).empty(); });
     if (groups.empty())
         throw usage_error(concat("verify: --ways: expected a regular expression that names a way of this processor, ",
-                enumerate(known), ", given '", c.ways, "'"));
+                dynquant::alternatives(known, std::identity {}), ", given '", c.ways, "'"));
 }
 
 /// Statements of so many results are computed by more threads, too: smaller ones are not split.
