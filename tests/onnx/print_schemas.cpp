@@ -66,13 +66,7 @@ void print(const onnx::op_schema &row) {
 
 void print(const models::op_schema &row) {
     const auto type_of = [](const models::attribute_schema &known) {
-        switch (known.kind) {
-            case models::attribute_kind::real: return member(known.name, "1");
-            case models::attribute_kind::integer: return member(known.name, "2");
-            case models::attribute_kind::text: return member(known.name, "3");
-            case models::attribute_kind::integers: return member(known.name, "7");
-        }
-        return std::string();
+        return member(known.name, std::to_string(static_cast<int>(known.type)));
     };
     print(row.name, row.since, row.inputs, list(row.attributes, type_of), R"("partial": true)");
 }
