@@ -34,9 +34,9 @@ endforeach()
 
 # dynquant_add_loops(<target> <name> IN <folder> NAMESPACE <namespace> TYPE <type> DECLARED <header> LOOPS <header>
 #                    SETS <instruction set>...)
-# Adds the constants <set>_<name> of a type, one for each set: <name>_of<simd::SET> of the header of loops. Where the
-# folder has isa/SET.cpp, that has it instead. And <name>_table of all of them, strongest first, which DECLARED declares,
-# for pick() of src/targets/features.hpp to choose from at run time. Without scalar, the last entry is null.
+# Compiles LOOPS once for each set and defines there SET_<name> = <name>_of<simd::SET>. Where the folder has isa/SET.cpp,
+# that file defines it instead. Then makes <name>_table of them, strongest first, which DECLARED declares and from which
+# pick() of src/targets/features.hpp chooses at run time. Without scalar, the last entry is null.
 function(dynquant_add_loops target name)
     cmake_parse_arguments(PARSE_ARGV 2 of "" "IN;NAMESPACE;TYPE;DECLARED;LOOPS" "SETS")
     set(externs "")

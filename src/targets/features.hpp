@@ -63,8 +63,8 @@ struct candidate {
     Code code;
 };
 
-/// The one way to choose code for the processor: the first whose features are there. The last needs none. A room's
-/// table is made by dynquant_add_loops() of cmake/DynquantIsa.cmake.
+/// The one way to choose code for the processor: the first whose features are there. The last needs none, and
+/// may be null. dynquant_add_loops() of cmake/DynquantIsa.cmake makes the tables of loops.
 template <typename Code>
 Code pick(features available, const candidate<Code> *table) {
     while (!has(available, table->needs))

@@ -188,7 +188,7 @@ using flat_microkernel = bool (*)(
 struct exact_formulas {
     microkernels kernels;
     bool (*is_exact)(const parameter_columns &);   // those of the guarded formulas
-    std::int64_t min_elements_to_test = INT64_MAX; // there are none
+    std::int64_t min_elements_to_test = INT64_MAX; // the highest: there are no such formulas
 };
 
 /// What of a statement its formulas depend on.
@@ -271,26 +271,27 @@ struct range_functions {
 };
 
 /// Parameters of consecutive blocks from their ranges, see scales/scale_formulas.hpp. Arrays are read and written up to
-/// a vector beyond `count`; null: not wanted.
+/// a vector beyond `count`; null: not wanted. `factor` is what x is divided by or, if the rule multiplies, multiplied
+/// by. `limit` is the scale that bounds x of integers that are multiplied; else it is `factor`, too.
 struct computed_parameters {
     std::int64_t count;
     const float *low, *high;                          // ranges
     float global = 1;                                 // scale
     float *scale = nullptr;                           // rounded to its type; always wanted
     float *limit = nullptr, *factor = nullptr;        // scales and second scales of the box's statement
-    float *multiplier = nullptr, *residual = nullptr; // of group_columns
+    float *multiplier = nullptr, *residual = nullptr; // see group_parameters
     std::int32_t *zero_point = nullptr;
 };
 
-/// What holds of all parameters.
+/// Says what holds of all parameters.
 struct found_parameters {
     bool are_regular; // if codes are narrow: the box's statement gives the codes of the rule
-    bool are_bounded; // so group_microkernels give the codes
+    bool are_bounded; // quotients are in the bounds of group_microkernels, which then give the codes
 };
 
-/// Parameters of group_microkernels.
-struct group_columns {
-    float *multiplier, *residual; // the quotient is fma(x, multiplier, x * residual)
+/// Parameters of group_microkernels. The quotient is fma(x, multiplier, x * residual); residuals of products are 0.
+struct group_parameters {
+    float *multiplier, *residual;
     std::int32_t *zero_point;
 };
 
@@ -300,7 +301,7 @@ struct group_microkernels {
     microkernel of_16, of_32, of_64s, of_any;
 };
 
-/// What codes of groups are computed by.
+/// What computes the codes of groups: a product, a quotient, a quotient and a zero point, or a product to codes.
 enum class group_formula { product_s8, quotient_s8, sum_s8, sum_u8, codes, count };
 
 /// All code of an instruction set.

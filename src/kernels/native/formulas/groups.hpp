@@ -1,4 +1,4 @@
-// Codes of groups whose scales are computed, from the ranges of x.
+// Codes of groups whose scales are computed, from the ranges of x. They have no family and no panel.
 #pragma once
 
 #include "kernels/native/formulas/forms.hpp"
@@ -10,17 +10,17 @@ namespace {
 /// highest number of dst.
 template <typename V>
 struct bounded_product {
-    using parameters = group_columns;
+    using parameters = group_parameters;
     typename V::reals multiplier;
     static bounded_product from(auto take) { return {take(take.p.multiplier)}; }
     typename V::reals operator()(typename V::reals x) const { return x * multiplier; }
     static constexpr bool is_limited = true, is_bounded = true;
 };
 
-/// two_part of a quotient that needs no limit.
+/// Computes two_part without its limit, which are_bounded makes needless.
 template <typename V, typename Zero>
 struct bounded_quotient {
-    using parameters = group_columns;
+    using parameters = group_parameters;
     typename V::reals high, low;
     Zero zero;
     static bounded_quotient from(auto take) {

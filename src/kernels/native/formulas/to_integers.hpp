@@ -1,4 +1,5 @@
-// Quantize to integers: x / s + zp, divided in f32, f16 or bf16, and x * m + zp for computed scales.
+// Quantize to integers: x / s + zp, divided in f32, f16 or bf16, and x * m + zp for computed scales whose blocks are no
+// groups (groups.hpp).
 #pragma once
 
 #include "kernels/native/formulas/forms.hpp"

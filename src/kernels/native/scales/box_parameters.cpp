@@ -27,7 +27,7 @@ std::int64_t in_vectors(std::int64_t count) {
 
 } // namespace
 
-void parameter_formulas::clear(std::int64_t count, std::uint32_t *low, std::uint32_t *high) const {
+void parameter_formulas::make_empty(std::int64_t count, std::uint32_t *low, std::uint32_t *high) const {
     count = in_vectors(count);
     if (traits(src_).bits == 32)
         std::fill_n(low, count, lowest_bits);
@@ -82,7 +82,7 @@ bool parameter_formulas::compute(const arguments &args, std::int64_t first, std:
 }
 
 found_parameters parameter_formulas::compute(const arguments &args, std::int64_t first, std::int64_t count,
-        const ranges<group_capacity> &r, group_parameters &p) const {
+        const ranges<group_capacity> &r, group_arrays &p) const {
     computed_parameters all = {.count = count,
             .low = reinterpret_cast<const float *>(r.low),
             .high = reinterpret_cast<const float *>(r.high),

@@ -19,7 +19,7 @@ struct alignas(64) ranges {
     std::uint32_t low[Capacity + widest_step], high[Capacity + widest_step];
 };
 
-/// What the statement of a box takes: scales, second scales and zero points.
+/// What the statement of a box takes: `limit` as its scales, `factor` as its second scales, and zero points.
 struct alignas(64) box_parameters {
     float limit[box_capacity + widest_step], factor[box_capacity + widest_step];
     std::byte zero_points[box_capacity];
@@ -27,7 +27,7 @@ struct alignas(64) box_parameters {
 
 /// Parameters of groups. A box has at most this many.
 constexpr std::int64_t group_capacity = 128;
-struct alignas(64) group_parameters {
+struct alignas(64) group_arrays {
     float multiplier[group_capacity + widest_step], residual[group_capacity + widest_step];
     std::int32_t zero_point[group_capacity + widest_step];
 };
@@ -36,8 +36,8 @@ class parameter_formulas {
   public:
     parameter_formulas(const quantization &q, const instruction_set &set);
 
-    /// Ranges that any element extends. For whole vectors, as widen() and compute() read these.
-    void clear(std::int64_t count, std::uint32_t *low, std::uint32_t *high) const;
+    /// Sets ranges to those of no element. For whole vectors, as widen() and compute() read these.
+    void make_empty(std::int64_t count, std::uint32_t *low, std::uint32_t *high) const;
     /// Ranges from bits of src's type to those of f32.
     void widen(std::int64_t count, std::uint32_t *low, std::uint32_t *high) const;
 
@@ -47,7 +47,7 @@ class parameter_formulas {
     bool compute(const arguments &args, std::int64_t first, std::int64_t count, const ranges<box_capacity> &r,
             box_parameters &p) const;
     found_parameters compute(const arguments &args, std::int64_t first, std::int64_t count,
-            const ranges<group_capacity> &r, group_parameters &p) const;
+            const ranges<group_capacity> &r, group_arrays &p) const;
 
     const numerics_contract::scale_formula &formula() const { return formula_; }
 

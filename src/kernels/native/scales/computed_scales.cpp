@@ -250,7 +250,7 @@ class computed_scales final : public implementation {
     [[gnu::noinline]] bool find_alone(const arguments &args, const placed_box &box, box_parameters &p) const {
         const auto count = box.shape.parameters;
         box_ranges r;
-        formulas_.clear(count, r.low, r.high);
+        formulas_.make_empty(count, r.low, r.high);
         for (const auto &form : box.shape.ranges)
             add_range(whole(form), box.src, r);
         formulas_.widen(count, r.low, r.high);
@@ -265,7 +265,7 @@ class computed_scales final : public implementation {
         std::fill_n(r.high, std::size(r.high), 0U);
         for_each_part(box.shape.ranges, parts, [&](parallel::range part) {
             box_ranges own;
-            formulas_.clear(count, own.low, own.high);
+            formulas_.make_empty(count, own.low, own.high);
             for_each_unit(box.shape.ranges, part, [&](const unit &u) { add_range(u, box.src, own); });
             formulas_.widen(count, own.low, own.high);
             merge(own, count, r);

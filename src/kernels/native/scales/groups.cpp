@@ -89,12 +89,12 @@ std::optional<groups> groups::of(
 
 bool groups::compute(const arguments &args, std::int64_t number) const {
     ranges<group_capacity> r;
-    group_parameters p;
+    group_arrays p;
     const auto &rule = formulas_.formula().rule;
     const auto first = number * together_, count = std::min(together_, count_ - first);
     const auto element = first * length_, elements = count * length_;
     const auto *const src = static_cast<const std::byte *>(args.src) + element * src_bytes_;
-    formulas_.clear(count, r.low, r.high);
+    formulas_.make_empty(count, r.low, r.high);
     add_rows_({count, length_, src, length_, nullptr, 0, false}, 1, r.low, r.high);
     formulas_.widen(count, r.low, r.high);
     if (rule.special == nonfinite::skip && parameter_formulas::has_nonfinite(count, r.low, r.high)) return false;
@@ -105,7 +105,7 @@ bool groups::compute(const arguments &args, std::int64_t number) const {
     void *const dst = pack_ ? codes : static_cast<std::byte *>(args.dst) + element * dst_bits_ / 8;
     const bool begins_line = reinterpret_cast<std::uintptr_t>(dst) % 64 == 0;
     const bool stream = streams_ && !pack_ && (by_rows_ ? length_ >= min_length_to_stream : begins_line);
-    const prepared_parameters by = {{p.multiplier, p.residual, p.zero_point}, {}}; // group_columns
+    const prepared_parameters by = {{p.multiplier, p.residual, p.zero_point}, {}}; // group_parameters
     codes_({by_rows_ ? count : 1, by_rows_ ? length_ : elements, src, length_, dst, length_, stream, ahead_}, by,
             {1, {}, length_, encoding_});
     if (pack_) pack_(codes, elements, args.dst, element, false);
