@@ -99,14 +99,15 @@ TEST(drop_in, names_the_op_in_every_error) {
 }
 
 TEST(drop_in, says_once_what_is_wrong_with_the_environment) {
-    for (const auto &[variable, message] : {
-                 std::pair {"DYNQUANT_KERNEL=nativ",
-                         "DYNQUANT_KERNEL: expected native, onednn or reference, given 'nativ' (did you mean "
-                         "'native'?); the drop-in leaves its ops to oneDNN"},
-                 {"DYNQUANT_MAX_ISA=sse",
-                         "DYNQUANT_MAX_ISA: expected scalar, avx2, avx512 or neon, given 'sse'; the drop-in leaves its ops "
-                         "to oneDNN"},
-                 {"DYNQUANT_VERBOSE=yes", "DYNQUANT_VERBOSE: expected 0, 1 or 2, given 'yes'; no line is printed"}})
+    for (const auto &[variable, message] :
+            {std::pair {"DYNQUANT_KERNEL=nativ",
+                     "DYNQUANT_KERNEL: expected native, onednn or reference, given 'nativ' (did you mean "
+                     "'native'?); the drop-in leaves its ops to oneDNN"},
+                    {"DYNQUANT_MAX_ISA=sse",
+                            "DYNQUANT_MAX_ISA: expected scalar, avx2, avx512 or neon, given 'sse'; the drop-in leaves "
+                            "its ops "
+                            "to oneDNN"},
+                    {"DYNQUANT_VERBOSE=yes", "DYNQUANT_VERBOSE: expected 0, 1 or 2, given 'yes'; no line is printed"}})
         EXPECT_EQ(outcome_of(variable, LINKED).err, std::string("dynquant: ") + message + "\n");
     EXPECT_EQ(outcome_of("DYNQUANT_KERNEL=onednn", LINKED).err, "");
 }

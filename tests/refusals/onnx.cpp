@@ -300,8 +300,8 @@ TEST(onnx_refusals, options) {
         return fails([&] { onnx::prepare(n, opts); }, status::invalid_arguments, named(n) + message);
     };
     EXPECT_TRUE(refuses({.threads = -5}, "threads: expected 0 or more, given -5"));
-    EXPECT_TRUE(
-            refuses({.max_isa = static_cast<isa>(77)}, "max_isa: expected scalar, avx2, avx512 or neon, given number 77"));
+    EXPECT_TRUE(refuses(
+            {.max_isa = static_cast<isa>(77)}, "max_isa: expected scalar, avx2, avx512 or neon, given number 77"));
 }
 
 TEST(onnx_refusals, an_empty_operation) {
