@@ -8,41 +8,28 @@ import unittest
 
 import numpy
 import onnx
+import onnx.parser
 from onnx import TensorProto, helper, numpy_helper
 from measure.models import runtime
 
 DQMODEL = os.environ["DQMODEL"]
 CODIFY = ("codify", "float.onnx", "--calibration", "x.npy", "-o", "q.onnx")
+RUN = ("run", "m.onnx", "--input", "x.npy")
 
 
-def graph_model(nodes, inputs, outputs, constants=None, opset=13):
-    """A model. Ports are (name, type, shape), or a name alone; constants are arrays or tensors by name."""
-    ports = [
-        [onnx.ValueInfoProto(name=p) if isinstance(p, str) else helper.make_tensor_value_info(*p) for p in side]
-        for side in (inputs, outputs)
-    ]
-    initializers = [
-        value if isinstance(value, TensorProto) else numpy_helper.from_array(numpy.asarray(value), name)
-        for name, value in (constants or {}).items()
-    ]
-    graph = helper.make_graph(nodes, "graph", *ports, initializers)
+def graph_model(text, constants=None, opset=13):
+    """A model of a graph in ONNX's textual syntax. Constants are arrays or tensors by name."""
+    graph = onnx.parser.parse_graph(f"graph {text}")
+    for name, value in (constants or {}).items():
+        tensor = value if isinstance(value, TensorProto) else numpy_helper.from_array(numpy.asarray(value), name)
+        graph.initializer.append(tensor)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10 if opset > 18 else 8)
 
 
 def float_model():
     """y = x W + B, then Relu: 2 to 2."""
-    return graph_model(
-        [
-            helper.make_node("Gemm", ["x", "w", "b"], ["s"], name="fc"),
-            helper.make_node("Relu", ["s"], ["y"], name="relu"),
-        ],
-        [("x", TensorProto.FLOAT, ["n", 2])],
-        [("y", TensorProto.FLOAT, ["n", 2])],
-        {
-            "w": numpy.array([[1.27, -0.5], [0.25, 0.004]], numpy.float32),
-            "b": numpy.array([1, -1], numpy.float32),
-        },
-    )
+    constants = {"w": numpy.float32([[1.27, -0.5], [0.25, 0.004]]), "b": numpy.float32([1, -1])}
+    return graph_model("(float[n, 2] x) => (float[n, 2] y) { [fc] s = Gemm(x, w, b) [relu] y = Relu(s) }", constants)
 
 
 def network():
@@ -54,19 +41,17 @@ def network():
         return (random.normal(size=shape) * 2.0 ** random.integers(-3, 1, by_channel)).astype(numpy.float32)
 
     return graph_model(
-        [
-            helper.make_node("Conv", ["x", "w1", "b1"], ["s1"], pads=[1, 1, 1, 1]),
-            helper.make_node("Relu", ["s1"], ["r"]),
-            helper.make_node("MaxPool", ["r"], ["p", ""], kernel_shape=[2, 2], strides=[2, 2]),
-            helper.make_node("Flatten", ["p"], ["f"]),
-            helper.make_node("MatMul", ["f", "w2"], ["m"]),
-            helper.make_node("Add", ["b2", "m"], ["s2"]),
-            helper.make_node("Tanh", ["s2"], ["t"]),
-            helper.make_node("Gemm", ["t", "w3", "b3"], ["s3"], transB=1),
-            helper.make_node("Sigmoid", ["s3"], ["y"]),
-        ],
-        [("x", TensorProto.FLOAT, ["n", 2, 6, 6])],
-        [("y", TensorProto.FLOAT, ["n", 3])],
+        """(float[n, 2, 6, 6] x) => (float[n, 3] y) {
+            s1 = Conv <pads = [1, 1, 1, 1]> (x, w1, b1)
+            r = Relu(s1)
+            p, "" = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (r)
+            f = Flatten(p)
+            m = MatMul(f, w2)
+            s2 = Add(b2, m)
+            t = Tanh(s2)
+            s3 = Gemm <transB = 1> (t, w3, b3)
+            y = Sigmoid(s3)
+        }""",
         {
             "w1": normal(4, 2, 3, 3),
             "b1": normal(4),
@@ -78,25 +63,20 @@ def network():
     )
 
 
-def rescaled_model(*multipliers, out=TensorProto.INT8):
+def rescaled_model(*multipliers):
     """y = the rounded product of x W and a multiplier, where W is 1."""
-    values = ["f"] + [f"p{i}" for i in range(len(multipliers))]
-    multiplications = [
-        helper.make_node("Mul", [values[i], f"m{i}"], [values[i + 1]]) for i in range(len(multipliers))
-    ]
+    products = " ".join(f"p{i + 1} = Mul(p{i}, m{i})" for i in range(len(multipliers)))
     return graph_model(
-        [
-            helper.make_node("MatMulInteger", ["x", "w"], ["sums"], name="fc"),
-            helper.make_node("Cast", ["sums"], ["f"], to=TensorProto.FLOAT),
-            *multiplications,
-            helper.make_node("QuantizeLinear", [values[-1], "one", "zero"], ["y"]),
-        ],
-        [("x", TensorProto.UINT8, [4, 1])],
-        [("y", out, [4, 1])],
+        f"""(uint8[4, 1] x) => (int8[4, 1] y) {{
+            [fc] sums = MatMulInteger(x, w)
+            p0 = Cast <to = {TensorProto.FLOAT}> (sums)
+            {products}
+            y = QuantizeLinear(p{len(multipliers)}, one, zero)
+        }}""",
         {
-            "w": numpy.array([[1]], numpy.int8),
+            "w": numpy.int8([[1]]),
             "one": numpy.float32(1),
-            "zero": numpy.array(0, helper.tensor_dtype_to_np_dtype(out)),
+            "zero": numpy.int8(0),
             **{f"m{i}": numpy.float32(value) for i, value in enumerate(multipliers)},
         },
     )

@@ -5,7 +5,7 @@ import unittest
 
 import numpy
 import onnx
-from dqmodel_support import Program, float_model, graph_model, rescaled_model
+from dqmodel_support import RUN, Program, float_model, rescaled_model
 from onnx import TensorProto, helper
 
 
@@ -18,14 +18,6 @@ class Rescale(Program):
         third = self.prints("rescale", "1/3").splitlines()
         self.assertEqual(third[:2], ["Quant_scale      11184810", "Quant_shift      2^-25 = 2.98023224e-08"])
 
-    def test_what_is_no_multiplier(self):
-        self.refuses("VALUE: expected a number such as 0.25 or 1/3, given 'a third'", "rescale", "a third")
-        for value in ("0", "1/0", "1e9", "1e-39"):
-            self.refuses(
-                f"VALUE: expected 2^-126 to 2^24, which a float of an integer and a shift can state, given {value}",
-                "rescale",
-                value,
-            )
 
 
 class Run(Program):
@@ -51,61 +43,41 @@ class Run(Program):
         integers = [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
         for name in ("float16", "float64", "bool", *integers):
             dtype = numpy.dtype(name)
-            to = helper.np_dtype_to_tensor_dtype(dtype)
+            to = {"float64": "double"}.get(name, name)
             values = numpy.array([[0, 1, 3], [100, 2, 0]], dtype)
-            self.save_model([], [("x", to, [2, 3])], [("x", to, [2, 3])])
+            self.save_model(f"({to}[2, 3] x) => ({to}[2, 3] x) {{}}")
             self.save("x", numpy.asfortranarray(values), dtype)
-            self.prints("run", "m.onnx", "--input", "x.npy", "--output", "results")
+            self.prints(*RUN, "--output", "results")
             given = self.load("results/x")
             self.assertEqual((given.dtype, given.tolist()), (dtype, values.tolist()))
 
     def test_types_that_files_lack_are_said_before_the_run(self):
         for to, name in ((TensorProto.INT4, "int4"), (TensorProto.FLOAT8E4M3FN, "float8e4m3fn")):
-            quantize = helper.make_node("QuantizeLinear", ["x", "one"], ["h"], output_dtype=to)
-            one = {"one": numpy.float32(1)}
-            self.save_model([quantize], [("x", TensorProto.FLOAT, [1])], [("h", to, [1])], one, opset=21)
+            text = f"(float[1] x) => ({name}[1] h) {{ h = QuantizeLinear <output_dtype = {to}> (x, one) }}"
+            self.save_model(text, {"one": numpy.float32(1)}, opset=21)
             self.save("x", [1])
             self.refuses(
-                "output 'h': expected a type that .npy files have (float, double, float16, bool, integers of 8 to 64 bits), "
-                f"given {name}",
-                *("run", "m.onnx", "--input", "x.npy"),
+                "output 'h': expected a type that .npy files have (float, double, float16, bool, integers of 8 to 64 "
+                f"bits), given {name}",
+                *RUN,
             )
 
     def test_two_outputs_of_one_file(self):
-        self.save_model(
-            [helper.make_node("Relu", ["x"], ["a/b"]), helper.make_node("Tanh", ["x"], ["a_b"])],
-            [("x", TensorProto.FLOAT, [1])],
-            [("a/b", TensorProto.FLOAT, [1]), ("a_b", TensorProto.FLOAT, [1])],
-        )
+        self.save_model('(float[1] x) => (float[1] "a/b", float[1] a_b) { "a/b" = Relu(x) a_b = Tanh(x) }')
         self.save("x", [1])
         self.refuses(
             "output 'a_b': expected a file of its own, given a_b.npy, which is that of 'a/b'",
-            *("run", "m.onnx", "--input", "x.npy"),
+            *RUN,
         )
 
     def test_a_model_without_inputs(self):
-        identity = helper.make_node("Identity", ["c"], ["y"])
-        self.save_model([identity], [], [("y", TensorProto.INT32, [2])], {"c": numpy.int32([3, 4])})
+        self.save_model("() => (int32[2] y) { y = Identity(c) }", {"c": numpy.int32([3, 4])})
         self.assertEqual(self.prints("run", "m.onnx"), "y.npy: int32 2\n")
         self.assertEqual(self.load("y").tolist(), [3, 4])
-        self.refuses("--input: expected a file for each input, given none for 'x'", "run", "float.onnx")
-
-    def test_inputs_must_fit(self):
-        self.save("z", [[1, 2]], numpy.float64)
-        self.refuses(
-            "input 'x': z.npy: dtype <f8: expected <f4, little-endian float32; convert with "
-            "numpy.save(new, numpy.load(old).astype('<f4'))",
-            *("run", "float.onnx", "--input", "z.npy"),
-        )
-        self.save("z", [[1, 2, 3]])
-        self.refuses("input 'x': z.npy: shape: expected [?, 2], given [1, 3]", "run", "float.onnx", "--input", "z.npy")
-        self.refuses(
-            "--input: expected one file for 'x', given two", "run", "float.onnx", "--input", "x.npy", "--input", "x=z.npy"
-        )
 
     def test_a_file_that_is_no_model(self):
         (self.folder / "m.onnx").write_bytes((self.folder / "float.onnx").read_bytes()[:40])
-        ran = self.run_program("run", "m.onnx", "--input", "x.npy")
+        ran = self.run_program(*RUN)
         self.assertEqual(ran.returncode, 1)
         self.assertTrue(ran.stderr.startswith("dqmodel: m.onnx: "), ran.stderr)
         self.assertEqual(ran.stderr.count("\n"), 1)
@@ -184,14 +156,6 @@ class Inspect(Program):
         self.assertAlmostEqual(float(layer.split()[-3]), multiplier, delta=1e-4 * multiplier)
         self.assertRegex(layer, r" 2\^-\d+ ")
 
-    def test_a_shape_that_is_open(self):
-        self.codify()
-        self.refuses(
-            "q.onnx: input 'x': expected its shape, as in --shape x=1,2, since the file says [?, 2], given none",
-            *("inspect", "q.onnx"),
-        )
-        self.refuses("--shape: expected name=1,28,28, given 'x=1,b'", "inspect", "q.onnx", "--shape", "x=1,b")
-
     def test_multipliers(self):
         for multipliers, end, note in (
             ((0.25,), "  2^-2        1", None),
@@ -219,14 +183,12 @@ class Inspect(Program):
 
     def test_sums_that_may_wrap_are_warned_of(self):
         self.save_model(
-            [
-                helper.make_node("MatMulInteger", ["x", "w"], ["s"], name="fc"),
-                helper.make_node("Add", ["s", "b"], ["t"]),
-                helper.make_node("Cast", ["t"], ["f"], to=TensorProto.FLOAT),
-                helper.make_node("QuantizeLinear", ["f", "one", "zero"], ["y"]),
-            ],
-            [("x", TensorProto.INT8, [1, 2])],
-            [("y", TensorProto.INT8, [1, 1])],
+            f"""(int8[1, 2] x) => (int8[1, 1] y) {{
+                [fc] s = MatMulInteger(x, w)
+                t = Add(s, b)
+                f = Cast <to = {TensorProto.FLOAT}> (t)
+                y = QuantizeLinear(f, one, zero)
+            }}""",
             {
                 "w": numpy.array([[100], [-28]], numpy.int8),
                 "b": numpy.array([-(2**31)], numpy.int32),
@@ -237,7 +199,7 @@ class Inspect(Program):
         warning = "sums may reach 2147500032, beyond 2147483647, where they wrap"  # 128 * 128 and 2^31
         self.assertEqual(self.prints("inspect", "m.onnx").splitlines()[2:], [f"fc: warning: {warning}"])
         self.save("x", [[1, 1]], numpy.int8)
-        ran = self.run_program("run", "m.onnx", "--input", "x.npy")
+        ran = self.run_program(*RUN)
         self.assertEqual((ran.returncode, ran.stdout, ran.stderr), (0, "y.npy: int8 1x1\n", f"dqmodel: warning: fc: {warning}\n"))
 
     def test_names_do_not_reach_the_terminal_as_they_are(self):
@@ -249,7 +211,7 @@ class Inspect(Program):
         self.assertTrue(row.startswith("f\\x1b[31mc\\x0anew  fully connected "), row)
         self.assertEqual(row.index("fully"), head.index("pattern"))
         self.assertTrue(
-            self.prints("run", "m.onnx", "--input", "x.npy", "--compare", "integer").startswith(
+            self.prints(*RUN, "--compare", "integer").startswith(
                 "y.npy: int8 4x1\nnode 'f\\x1b[31mc\\x0anew' (MatMulInteger): 0 of 4"
             )
         )
@@ -261,24 +223,51 @@ class Inspect(Program):
         )
 
 
-class Usage(Program):
-    def test_a_command_that_is_nearly_right(self):
-        self.refuses(
-            "expected a command, inspect, run, rescale or codify, given 'resale' (did you mean 'rescale'?) (--help tells the "
-            "usage)",
-            *("resale", "3"),
-            status=2,
+class Refusals(Program):
+    def test_arguments_and_files(self):
+        self.codify()
+        self.save("three", [[1, 2, 3]])
+        self.save("double", [[1, 2]], numpy.float64)
+        for message, *arguments in (
+            ("VALUE: expected a number such as 0.25 or 1/3, given 'a third'", "rescale", "a third"),
+            *(
+                ("VALUE: expected 2^-126 to 2^24, which a float of an integer and a shift can state, "
+                 f"given {value}", "rescale", value)
+                for value in ("0", "1/0", "1e9", "1e-39")
+            ),
+            ("--input: expected a file for each input, given none for 'x'", "run", "float.onnx"),
+            ("input 'x': double.npy: dtype <f8: expected <f4, little-endian float32; convert with "
+             "numpy.save(new, numpy.load(old).astype('<f4'))", "run", "float.onnx", "--input", "double.npy"),
+            ("input 'x': three.npy: shape: expected [?, 2], given [1, 3]", "run", "float.onnx", "--input", "three.npy"),
+            ("--input: expected one file for 'x', given two", "run", "float.onnx", "--input", "x.npy", "--input",
+             "x=three.npy"),
+            ("q.onnx: input 'x': expected its shape, as in --shape x=1,2, since the file says [?, 2], given none",
+             "inspect", "q.onnx"),
+            ("--shape: expected name=1,28,28, given 'x=1,b'", "inspect", "q.onnx", "--shape", "x=1,b"),
+        ):
+            with self.subTest(arguments=arguments):
+                self.refuses(message, *arguments)
+
+    def test_usage(self):
+        option = (
+            "expected an option, --help, --input, --shape, --output, --compare, --threads, --repeat or --no-fuse, "
+            "given '--imput' (did you mean '--input'?)"
         )
+        for message, *arguments in (
+            ("expected a command, inspect, run, rescale or codify, given 'resale' (did you mean 'rescale'?)",
+             "resale", "3"),
+            (option, "run", "float.onnx", "--imput", "x.npy"),
+            (option, "run", "float.onnx", "--imput=x.npy"),
+            (option, "run", "float.onnx", "--input", "x.npy", "--imput", "x.npy"),
+            ("FILE is required", "inspect"),
+            ("FILE is required", "run", "--input", "x.npy"),
+            ("FILE is required", "codify", "--calibration", "x.npy", "-o", "q.onnx"),
+        ):
+            with self.subTest(arguments=arguments):
+                self.refuses(f"{message} (--help tells the usage)", *arguments, status=2)
 
-    def test_an_option_that_is_nearly_right(self):
-        for arguments in (("--imput", "x.npy"), ("--imput=x.npy",), ("--input", "x.npy", "--imput", "x.npy")):
-            self.refuses(
-                "expected an option, --help, --input, --shape, --output, --compare, --threads, --repeat or --no-fuse, given "
-                "'--imput' (did you mean '--input'?) (--help tells the usage)",
-                *("run", "float.onnx", *arguments),
-                status=2,
-            )
 
+class Usage(Program):
     def test_version(self):
         self.assertRegex(self.prints("--version"), r"^dqmodel \d+\.\d+\.\d+\n$")
 
@@ -297,10 +286,6 @@ class Usage(Program):
                 ran = self.run_program("run", "float.onnx", "--input", "x.npy", option, value)
                 self.assertEqual((ran.returncode, ran.stdout), (2, ""))
                 self.assertRegex(ran.stderr, rf"^dqmodel: {option}: Value {value} not in range \[?0 (-|to) {most}\]? ")
-
-    def test_a_command_without_its_file(self):
-        for arguments in (("inspect",), ("run", "--input", "x.npy"), ("codify", "--calibration", "x.npy", "-o", "q.onnx")):
-            self.refuses("FILE is required (--help tells the usage)", *arguments, status=2)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ import unittest
 import numpy
 import onnx
 from dqmodel_support import CODIFY, Program, float_model, graph_model, network, onnxruntime_results
-from onnx import TensorProto, helper
 
 
 class Codify(Program):
@@ -113,9 +112,7 @@ class Codify(Program):
 
     def test_a_window_that_is_not_that_of_the_weights(self):
         self.save_model(
-            [helper.make_node("Conv", ["x", "w"], ["y"], name="c", kernel_shape=[2])],
-            [("x", TensorProto.FLOAT, [1, 2, 9])],
-            [("y", TensorProto.FLOAT, None)],
+            "(float[1, 2, 9] x) => (float[] y) { [c] y = Conv <kernel_shape = [2]> (x, w) }",
             {"w": numpy.ones((3, 2, 3), numpy.float32)},
         )
         self.save("x", numpy.ones((1, 2, 9)))
@@ -183,9 +180,8 @@ class Output(Program):
         reader = subprocess.Popen(["head", "-c", "1", self.path], stdout=subprocess.PIPE)
         self.addCleanup(reader.communicate)
         weights = numpy.ones((2, 200_000), numpy.float32)  # more than a pipe holds
-        nodes = [helper.make_node("MatMul", ["x", "w"], ["y"])]
-        x, y = ((name, TensorProto.FLOAT, ["n", None]) for name in "xy")
-        onnx.save(graph_model(nodes, [(*x[:2], ["n", 2])], [y], {"w": weights}), self.folder / "float.onnx")
+        model = graph_model("(float[n, 2] x) => (float[n, columns] y) { y = MatMul(x, w) }", {"w": weights})
+        onnx.save(model, self.folder / "float.onnx")
         self.refuses("cannot write q.onnx: Broken pipe", *CODIFY)
 
     def test_a_link_to_an_open_file_is_refused(self):
