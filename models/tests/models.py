@@ -1,4 +1,6 @@
 """Builds the six patterns of pre-quantized models and the other parts of such models with the onnx package."""
+import itertools
+
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
@@ -39,18 +41,14 @@ def patterns():
     and per channel."""
     seed = 0
     draw = np.random.default_rng(0)
-    for opset in OPSETS:
-        for x_dtype in (np.uint8, np.int8):
-            for number in range(1, 7):
-                for muls in (1, 2):
-                    for per_channel in (False, True):
-                        seed += 1
-                        y_dtype = draw.choice([np.int8, np.uint8]) if number != 6 else np.uint8
-                        first = number < 5 or bool(draw.integers(3))
-                        stages = ["".join(PATTERNS[number])]
-                        yield (f"pattern {number}, opset {opset}, {np.dtype(x_dtype)} to {np.dtype(y_dtype)}, {muls} Mul"
-                               f"{', per channel' * per_channel}{', cast at once' * (not first)}, seed {seed}",
-                               pattern(number, opset, x_dtype, y_dtype, seed, muls, per_channel, first), stages)
+    for opset, x_dtype, number, muls, per_channel in itertools.product(
+            OPSETS, (np.uint8, np.int8), range(1, 7), (1, 2), (False, True)):
+        seed += 1
+        y_dtype = draw.choice([np.int8, np.uint8]) if number != 6 else np.uint8
+        first = number < 5 or bool(draw.integers(3))
+        yield (f"pattern {number}, opset {opset}, {np.dtype(x_dtype)} to {np.dtype(y_dtype)}, {muls} Mul"
+               f"{', per channel' * per_channel}{', cast at once' * (not first)}, seed {seed}",
+               pattern(number, opset, x_dtype, y_dtype, seed, muls, per_channel, first), ["".join(PATTERNS[number])])
 
 
 def layers():
@@ -109,23 +107,26 @@ def convolution_chains():
 
 # ---- Other parts of models ----
 
+def products(op, seed, cases):
+    """cases: shapes of x and of the weights, and attributes; each of both types of x, with each zero point and without."""
+    for x_dtype, (x_shape, w_shape, attributes) in itertools.product((np.uint8, np.int8), cases):
+        for x_zp, w_zp in ((None, None), (7, None), (None, -3), (200 if x_dtype == np.uint8 else -100, 5)):
+            seed += 1
+            b = Builder(13, seed)
+            b.input(x_dtype, x_shape)
+            product(b, op, b.weights(w_shape), None if x_zp is None else np.array(x_zp, x_dtype),
+                    None if w_zp is None else np.array(w_zp, np.int8), **attributes)
+            yield f"{op} {x_shape} {w_shape} {np.dtype(x_dtype)} {attributes}, zero points {x_zp}, {w_zp}", b.model()
+
+
 def matmul_models():
-    seed = 1000
     shapes = [((3, 6), (6, 4)), ((6,), (6, 4)), ((3, 6), (6,)), ((6,), (6,)), ((2, 3, 6), (6, 4)), ((2, 3, 6), (2, 6, 4)),
               ((2, 1, 3, 6), (5, 6, 4)), ((3, 6), (2, 6, 4)), ((0, 6), (6, 4)), ((1, 1), (1, 1)), ((1, 1024), (1024, 300)),
               ((5, 4500), (4500, 3)), ((2, 70001), (70001, 2))]
-    for x_dtype in (np.uint8, np.int8):
-        for x_shape, w_shape in shapes:
-            for x_zp, w_zp in ((None, None), (7, None), (None, -3), (200 if x_dtype == np.uint8 else -100, 5)):
-                seed += 1
-                b = Builder(13, seed)
-                b.input(x_dtype, x_shape)
-                product(b, "MatMulInteger", b.weights(w_shape), None if x_zp is None else np.array(x_zp, x_dtype),
-                        None if w_zp is None else np.array(w_zp, np.int8))
-                yield f"MatMulInteger {x_shape} {w_shape} {np.dtype(x_dtype)}, zero points {x_zp}, {w_zp}", b.model()
+    yield from products("MatMulInteger", 1000, [(*shape, {}) for shape in shapes])
     for x_dtype in (np.uint8, np.int8):
         for batch, zero_points in (((), (4,)), ((2,), (2, 1, 4))):
-            b = Builder(10, seed)
+            b = Builder(10, 1104)
             b.input(x_dtype, (*batch, 3, 40))
             w_zp = b.random.integers(-128, 128, zero_points).astype(np.int8)
             product(b, "MatMulInteger", b.weights((*batch, 40, 4)), np.array(3, x_dtype), w_zp)
@@ -133,7 +134,6 @@ def matmul_models():
 
 
 def convolution_models():
-    seed = 2000
     cases = [  # x, filters, group, kernel, attributes
         ((1, 3, 9, 8), 5, 1, (3, 3), {}),
         ((2, 4, 9, 8), 6, 2, (3, 2), {"pads": [1, 2, 0, 1], "strides": [2, 1]}),
@@ -148,16 +148,8 @@ def convolution_models():
         ((1, 32, 8, 8), 16, 1, (1, 1), {}),
         ((1, 600, 5, 5), 3, 1, (3, 3), {"pads": [1, 1, 1, 1]}),
     ]
-    for x_dtype in (np.uint8, np.int8):
-        for x_shape, filters, group, kernel, attributes in cases:
-            for x_zp, w_zp in ((None, None), (9, None), (None, -3), (131 if x_dtype == np.uint8 else -77, 4)):
-                seed += 1
-                b = Builder(13, seed)
-                b.input(x_dtype, x_shape)
-                product(b, "ConvInteger", b.weights((filters, x_shape[1] // group, *kernel)),
-                        None if x_zp is None else np.array(x_zp, x_dtype), None if w_zp is None else np.array(w_zp, np.int8),
-                        group=group, **attributes)
-                yield f"ConvInteger {x_shape} {kernel} {np.dtype(x_dtype)} {attributes}, zero points {x_zp}, {w_zp}", b.model()
+    yield from products("ConvInteger", 2000, [(x, (filters, x[1] // group, *kernel), {"group": group, **attributes})
+                                              for x, filters, group, kernel, attributes in cases])
 
 
 def chain(opset, x_dtype, seed):
@@ -190,11 +182,9 @@ def chain(opset, x_dtype, seed):
 
 def chains():
     seed = 3000
-    for opset in OPSETS:
-        for x_dtype in (np.uint8, np.int8):
-            for _ in range(2):
-                seed += 1
-                yield f"chain, opset {opset}, {np.dtype(x_dtype)}, seed {seed}", *chain(opset, x_dtype, seed)
+    for opset, x_dtype, _ in itertools.product(OPSETS, (np.uint8, np.int8), range(2)):
+        seed += 1
+        yield f"chain, opset {opset}, {np.dtype(x_dtype)}, seed {seed}", *chain(opset, x_dtype, seed)
 
 
 def plain_operators():
@@ -221,21 +211,21 @@ def plain_operators():
     b.then("Cast", to=TensorProto.FLOAT)
     yield "arithmetic", b.model()
 
-    for attributes in ({"kernel_shape": [2, 3]}, {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1], "strides": [2, 2]},
-                       {"kernel_shape": [2, 2], "ceil_mode": 1, "strides": [2, 2]},
-                       {"kernel_shape": [2, 2], "dilations": [2, 3]}, {"kernel_shape": [3, 2], "auto_pad": "SAME_UPPER"}):
-        for dtype in (np.uint8, np.int8, np.float32):
+    image, all_types = [2, 3, 7, 9], (np.uint8, np.int8, np.float32)
+    for shape, dtypes, attributes in (
+            (image, all_types, {"kernel_shape": [2, 3]}),
+            (image, all_types, {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1], "strides": [2, 2]}),
+            (image, all_types, {"kernel_shape": [2, 2], "ceil_mode": 1, "strides": [2, 2]}),
+            (image, all_types, {"kernel_shape": [2, 2], "dilations": [2, 3]}),
+            (image, all_types, {"kernel_shape": [3, 2], "auto_pad": "SAME_UPPER"}),
+            (image, [np.float32], {"kernel_shape": [6, 8], "pads": [5, 7, 5, 7]}),
+            ([2, 3, 5], [np.float32], {"kernel_shape": [3], "strides": [3], "pads": [1, 2]}),
+            ([1, 2, 3, 4, 5], [np.float32], {"kernel_shape": [2, 3, 2], "pads": [1, 0, 1, 0, 2, 1]})):
+        for dtype in dtypes:
             b = Builder(13, 1)
-            b.input(dtype, [2, 3, 7, 9])
+            b.input(dtype, shape)
             b.then("MaxPool", **attributes)
-            yield f"MaxPool {np.dtype(dtype)} {attributes}", b.model()
-    for shape, attributes in (([2, 3, 7, 9], {"kernel_shape": [6, 8], "pads": [5, 7, 5, 7]}),
-                              ([2, 3, 5], {"kernel_shape": [3], "strides": [3], "pads": [1, 2]}),
-                              ([1, 2, 3, 4, 5], {"kernel_shape": [2, 3, 2], "pads": [1, 0, 1, 0, 2, 1]})):
-        b = Builder(13, 1)
-        b.input(np.float32, shape)
-        b.then("MaxPool", **attributes)
-        yield f"MaxPool of {shape} {attributes}", b.model()
+            yield f"MaxPool of {shape} {np.dtype(dtype)} {attributes}", b.model()
 
     b = Builder(13, 1)  # outputs that are an inner value, an input and a constant
     x = b.input(np.float32, [4])

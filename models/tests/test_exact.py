@@ -4,8 +4,9 @@ import unittest
 from unittest import mock
 
 import numpy
+from dqmodel_support import graph_model
 from measure.models import exact, runtime
-from onnx import TensorProto, checker, helper, numpy_helper
+from onnx import checker
 
 X_TYPES = numpy.uint8, numpy.int8
 
@@ -13,21 +14,13 @@ X_TYPES = numpy.uint8, numpy.int8
 def product(x, w, x_zero_point=None, w_zero_point=None, w_is_input=False):
     """A model with two MatMulInteger by w, and the sum of both."""
     zero_points = {"xz": x_zero_point, "wz": w_zero_point}
-    names = [name if value is not None else "" for name, value in zero_points.items()]
+    names = ", ".join(name if value is not None else '""' for name, value in zero_points.items())
     constants = {"w": w} | {name: value for name, value in zero_points.items() if value is not None}
     inputs = {"x": x, "w": w} if w_is_input else {"x": x}
-    graph = helper.make_graph(
-        [
-            helper.make_node("MatMulInteger", ["x", "w", *names], ["a"], name="product"),
-            helper.make_node("MatMulInteger", ["x", "w"], ["b"]),
-            helper.make_node("Add", ["a", "b"], ["y"]),
-        ],
-        "products",
-        [helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape) for name, v in inputs.items()],
-        [helper.make_tensor_value_info(name, TensorProto.INT32, (len(x), w.shape[1])) for name in "ay"],
-        [numpy_helper.from_array(numpy.asarray(value), name) for name, value in constants.items()],
-    )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    ports = ", ".join(f"{value.dtype}{list(value.shape)} {name}" for name, value in inputs.items())
+    of_sums = f"int32{[len(x), w.shape[1]]}"
+    nodes = f"[product] a = MatMulInteger(x, w, {names}) b = MatMulInteger(x, w) y = Add(a, b)"
+    return graph_model(f"({ports}) => ({of_sums} a, {of_sums} y) {{ {nodes} }}", constants)
 
 
 class Exact(unittest.TestCase):
