@@ -81,11 +81,10 @@ def fully_connected(b, columns, inner, muls, per_channel=False, batch=(), shifts
 
 def convolution(b, filters, channels, kernel, muls, per_channel=False, group=1, x_zp=None, w_zp=None, shifts=False,
                 **attributes):
-    rank = len(kernel)
     product(b, "ConvInteger", b.weights((filters, channels // group, *kernel)), x_zp, w_zp, group=group, **attributes)
-    b.then("Add", b.bias((1, filters) + (1,) * rank))
-    shape = (1, filters) + (1,) * rank if per_channel else ()
-    return b.rescale(muls, channels // group * int(np.prod(kernel)), shape, shifts)
+    shape = (1, filters) + (1,) * len(kernel)
+    b.then("Add", b.bias(shape))
+    return b.rescale(muls, channels // group * int(np.prod(kernel)), shape if per_channel else (), shifts)
 
 
 def product(b, op, weights, x_zp=None, w_zp=None, **attributes):
@@ -97,20 +96,15 @@ def product(b, op, weights, x_zp=None, w_zp=None, **attributes):
     b.node(op, inputs, **attributes)
 
 
-def int8_activation(b, op, dtype):
-    """The end of figure 4: rescaled values are quantized, and dequantized for the activation."""
-    b.quantize(np.int8)
-    b.dequantize(np.int8, 4.0 / 127)
-    b.then(op)
-    b.quantize(dtype, 1.0 / (255 if dtype == np.uint8 else 127))
-
-
-def fp16_activation(b, op, dtype, quantized_first=True):
-    """The end of figures 5 and 6."""
+def activation(b, op, dtype, half=False, quantized_first=True):
+    """The end of figure 4, and with `half`, in float16, those of figures 5 and 6: rescaled values are quantized, and
+    dequantized for the activation."""
     if quantized_first:
         b.quantize(np.int8)
         b.dequantize(np.int8, 4.0 / 127)
-    b.then("Cast", to=TensorProto.FLOAT16)
+    if half:
+        b.then("Cast", to=TensorProto.FLOAT16)
     b.then(op)
-    b.then("Cast", to=TensorProto.FLOAT)
+    if half:
+        b.then("Cast", to=TensorProto.FLOAT)
     b.quantize(dtype, 1.0 / (255 if dtype == np.uint8 else 127))

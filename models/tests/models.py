@@ -4,16 +4,16 @@ import itertools
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
-from layers import OPSETS, Builder, convolution, fp16_activation, fully_connected, int8_activation, product
+from layers import OPSETS, Builder, activation, convolution, fully_connected, product
 
 # ---- The six patterns ----
 
 # How a layer ends: `to` is the type of y. An activation in float16 takes values that are quantized first, or not.
 ENDS = {"": lambda b, to, first: b.quantize(to), " with ReLU": lambda b, to, first: (b.then("Relu"), b.quantize(to)),
-        " with int8 Tanh": lambda b, to, first: int8_activation(b, "Tanh", to),
-        " with int8 Sigmoid": lambda b, to, first: int8_activation(b, "Sigmoid", to),
-        " with fp16 Tanh": lambda b, to, first: fp16_activation(b, "Tanh", to, first),
-        " with fp16 Sigmoid": lambda b, to, first: fp16_activation(b, "Sigmoid", to, first)}
+        " with int8 Tanh": lambda b, to, first: activation(b, "Tanh", to),
+        " with int8 Sigmoid": lambda b, to, first: activation(b, "Sigmoid", to),
+        " with fp16 Tanh": lambda b, to, first: activation(b, "Tanh", to, True, first),
+        " with fp16 Sigmoid": lambda b, to, first: activation(b, "Sigmoid", to, True, first)}
 
 PATTERNS = {1: ("fully connected", ""), 2: ("fully connected", " with ReLU"), 3: ("convolution", ""),
             4: ("fully connected", " with int8 Tanh"), 5: ("fully connected", " with fp16 Tanh"),
@@ -171,9 +171,9 @@ def chain(opset, x_dtype, seed):
     b.then("Transpose", perm=[0, 2, 3, 1])
     b.then("Flatten") if seed % 2 else b.then("Reshape", b.constant(np.array([0, -1], np.int64)))
     fully_connected(b, 33, size, 1)
-    int8_activation(b, "Tanh", np.int8)
+    activation(b, "Tanh", np.int8)
     fully_connected(b, 20, 33, 2, per_channel=True)
-    fp16_activation(b, "Sigmoid", np.uint8)
+    activation(b, "Sigmoid", np.uint8, half=True)
     fully_connected(b, 10, 20, 1)
     b.quantize(np.int8)
     b.dequantize(np.int8, 0.1)

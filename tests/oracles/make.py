@@ -42,15 +42,11 @@ class Inputs:
     def constant(self, value):
         return np.full(self.width, value, f32)
 
-    def beside_ties(self, largest, step, ties):
-        """`largest`, then numbers up to two floats away from ties of x / step, of both signs."""
+    def ties(self, largest, step, ties, exactly=False):
+        """`largest`, and numbers up to two floats away from ties of x / step, of both signs; exactly: the ties themselves."""
         row = np.array([self.random.choice(ties) * self.random.choice([-1, 1]) for _ in range(self.width)]).astype(f32) * f32(step)
-        row = (row.view(np.int32) + np.array([self.random.randint(-2, 2) for _ in row], np.int32)).view(f32)
-        row[self.random.randrange(self.width)] = largest
-        return row
-
-    def exact_ties(self, largest, step, ties):
-        row = np.array([self.random.choice(ties) * self.random.choice([-1, 1]) for _ in range(self.width)]).astype(f32) * f32(step)
+        if not exactly:
+            row = (row.view(np.int32) + np.array([self.random.randint(-2, 2) for _ in row], np.int32)).view(f32)
         row[self.random.randrange(self.width)] = largest
         return row
 
@@ -67,9 +63,9 @@ def integer_rows(seed, divisor):
     codes = [k + 0.5 for k in range(int(divisor) - 1)]
     return [
         make.normal(3),
-        make.beside_ties(f32(5.4321), f32(5.4321) / f32(divisor), codes),
-        make.beside_ties(f32(-0.01234), f32(0.01234) / f32(divisor), codes),
-        make.exact_ties(divisor / 4, 0.25, codes),
+        make.ties(f32(5.4321), f32(5.4321) / f32(divisor), codes),
+        make.ties(f32(-0.01234), f32(0.01234) / f32(divisor), codes),
+        make.ties(divisor / 4, 0.25, codes, exactly=True),
         make.normal(-2, positive=True),
         -make.normal(9, positive=True),
         make.normal(-60),
@@ -128,7 +124,7 @@ def onnx_runtime(folder):
 
     make = Inputs(1, 37)
     rows = integer_rows(1, 127.5)
-    rows += [make.beside_ties(f32(6.78), f32(13.56) / f32(255), [k + 0.5 for k in range(120)]), make.normal(-130), make.first(np.inf, 1, -2)]
+    rows += [make.ties(f32(6.78), f32(13.56) / f32(255), [k + 0.5 for k in range(120)]), make.normal(-130), make.first(np.inf, 1, -2)]
     rows[-3][0] = f32(-6.78)
     outputs = [session.run(None, {"x": row}) for row in rows]
     file = File(folder, "onnxruntime", f"ONNX Runtime {onnxruntime.__version__}: DynamicQuantizeLinear-11, each row a tensor")
@@ -156,7 +152,7 @@ def torchao_int8(folder):
                 "as Int8DynamicActivationInt8WeightConfig calls it. Its scales, f32, are values of x's type.")
     make = Inputs(2, 37)
     rows = integer_rows(2, 127.5) + [make.normal(-130), make.constant(0)]
-    rows.append(make.beside_ties(f32(7.77), f32(7.77) / f32(255), [k + 0.5 for k in range(250)]))
+    rows.append(make.ties(f32(7.77), f32(7.77) / f32(255), [k + 0.5 for k in range(250)]))
     rows[-1] = np.abs(rows[-1])
     for kind, dtype in (("f32", torch.float32), ("f16", torch.float16), ("bf16", torch.bfloat16)):
         x = torch.from_numpy(np.array(rows if kind == "f32" else rows[:6])).to(dtype)
@@ -200,7 +196,7 @@ def torchao_mx(folder):
     rows[3][5], rows[4][7] = 1, np.nextafter(f32(1), f32(2))
     for name, (_, _, largest, least) in types.items():
         ties = [least / 2 * k for k in range(1, 24, 2)]
-        own = [make.beside_ties(f32(largest) * f32(0.9999), 1, ties), make.exact_ties(-largest / 2, 1, ties)]
+        own = [make.ties(f32(largest) * f32(0.9999), 1, ties), make.ties(-largest / 2, 1, ties, exactly=True)]
         cases(rows + own, "f32", [name], all_roundings)
     cases([make.first(np.finfo(f32).max, -1e38, 1e30)], "f32", ["f8_e4m3", "f4_e2m1"], all_roundings)
     cases([make.first(np.nan, 1)], "f32", ["f8_e4m3", "f8_e5m2"], ["rceil"])
@@ -219,7 +215,7 @@ def torchao_nvfp4(folder):
         by = f32(1) if global_scale is None else global_scale
         rows = [make.normal(4) * by, make.normal(-40), make.normal(60), make.constant(0), make.first(-0.0, by), make.first(np.inf, 1)]
         for scale in (f32(0.8125), f32(13), f32(0.0703125), f32(208)):  # of e4m3
-            rows += [make.beside_ties(f32(6) * (scale * by), scale * by, FLOAT4_TIES)]
+            rows += [make.ties(f32(6) * (scale * by), scale * by, FLOAT4_TIES)]
         x = torch.from_numpy(np.array(rows))
         scales, codes = nvfp4_quantize(x, 16, None if global_scale is None else torch.tensor(float(global_scale)))
         file.src("f32", rows)
@@ -309,7 +305,7 @@ def onednn(folder):
         file.case("mx(floor)", name, "f8_e8m0", *library.quantize(rows, dst, library.DYNAMIC_MX, library.E8M0))
     make = Inputs(21, 16)
     scales = (f32(0.8125), f32(13), f32(0.125), f32(208), f32(0.171875), f32(448))  # of e4m3
-    rows = np.array([make.beside_ties(f32(6) * scale, scale, FLOAT4_TIES) for scale in scales] + [*bf16_values([make.normal(3), make.normal(7)])])
+    rows = np.array([make.ties(f32(6) * scale, scale, FLOAT4_TIES) for scale in scales] + [*bf16_values([make.normal(3), make.normal(7)])])
     file.src("f32", rows)
     file.case("onednn_dynamic_fp", "f4_e2m1", "f8_e4m3", *library.quantize(rows, library.F4_E2M1, library.DYNAMIC_FP, library.F8_E4M3))
     file.write()
@@ -321,8 +317,8 @@ def ggml(folder):
     base.ggml_version.restype = base.ggml_commit.restype = ctypes.c_char_p
     make = Inputs(30, 32)
     codes = [k + 0.5 for k in range(126)]
-    rows = np.array([make.normal(3), make.beside_ties(f32(5.4321), f32(5.4321) / f32(127), codes),
-                     make.beside_ties(f32(-0.01234), f32(0.01234) / f32(127), codes), make.exact_ties(127 / 4, 0.25, codes), make.normal(-60),
+    rows = np.array([make.normal(3), make.ties(f32(5.4321), f32(5.4321) / f32(127), codes),
+                     make.ties(f32(-0.01234), f32(0.01234) / f32(127), codes), make.ties(127 / 4, 0.25, codes, exactly=True), make.normal(-60),
                      make.normal(125), make.constant(0), make.first(-0.0, 1.0), make.normal(-9)])
     blocks = np.zeros((len(rows), 34), np.uint8)
     cpu.quantize_row_q8_0(rows.ctypes.data_as(ctypes.c_void_p), blocks.ctypes.data_as(ctypes.c_void_p), ctypes.c_int64(rows.size))
