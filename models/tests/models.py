@@ -108,7 +108,7 @@ def convolution_chains():
 # ---- Other parts of models ----
 
 def products(op, seed, cases):
-    """cases: shapes of x and of the weights, and attributes; each of both types of x, with each zero point and without."""
+    """cases: shapes of x and of the weights, and attributes; each of both types of x, with zero points and without."""
     for x_dtype, (x_shape, w_shape, attributes) in itertools.product((np.uint8, np.int8), cases):
         for x_zp, w_zp in ((None, None), (7, None), (None, -3), (200 if x_dtype == np.uint8 else -100, 5)):
             seed += 1
