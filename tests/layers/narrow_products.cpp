@@ -34,7 +34,8 @@ std::vector<tested_features> runnable_features() {
 }
 
 const std::vector<data_type> integer_types {data_type::s8, data_type::u8, data_type::s4, data_type::u4},
-        float_types {data_type::f8_e4m3, data_type::f8_e5m2};
+        float_types {data_type::f8_e4m3, data_type::f8_e5m2},
+        all_types {data_type::s8, data_type::u8, data_type::s4, data_type::u4, data_type::f8_e4m3, data_type::f8_e5m2};
 
 bool is_float8(data_type type) {
     return type == data_type::f8_e4m3 || type == data_type::f8_e5m2;
@@ -84,6 +85,17 @@ struct sample {
         return y;
     }
 };
+
+/// With scales for each column.
+sample of_extents(data_type type, std::int64_t rows, std::int64_t inner, std::int64_t columns, std::int64_t block) {
+    sample s;
+    s.type = type;
+    s.rows = rows;
+    s.inner = inner;
+    s.columns = s.scale_columns = columns;
+    s.block = block;
+    return s;
+}
 
 std::vector<float> run(const narrow_product &product, const sample &s, narrow_memory &memory) {
     std::vector<float> y(static_cast<std::size_t>(s.rows * s.y_stride()), untouched);
@@ -144,26 +156,19 @@ class drawing {
     }
 
     sample integers(std::int64_t rows, std::int64_t inner, std::int64_t columns) {
-        sample s;
-        s.type = random_.one_of(integer_types);
-        set_extents(s, rows, inner, columns);
-        return fill(s, number(0, 1) == 1);
+        return of_one_of(integer_types, rows, inner, columns);
     }
     sample floats(std::int64_t rows, std::int64_t inner, std::int64_t columns) {
-        sample s;
-        s.type = random_.one_of(float_types);
-        set_extents(s, rows, inner, columns);
-        return fill(s, false);
+        return of_one_of(float_types, rows, inner, columns);
     }
 
   private:
-    void set_extents(sample &s, std::int64_t rows, std::int64_t inner, std::int64_t columns) {
-        s.rows = rows;
-        s.inner = inner;
-        s.columns = columns;
+    sample of_one_of(const std::vector<data_type> &types, std::int64_t rows, std::int64_t inner, std::int64_t columns) {
+        auto s = of_extents(random_.one_of(types), rows, inner, columns, 1);
         s.block = random_.one_of<std::int64_t>(
                 {1, 2, 3, 5, 16, 32, inner / 2 + 1, std::max<std::int64_t>(inner, 1), inner + 7});
         s.scale_columns = number(0, 2) == 0 ? 1 : columns;
+        return fill(s, !is_float8(s.type) && number(0, 1) == 1);
     }
 
     test::random_source random_ {20};
@@ -176,7 +181,7 @@ class narrow_products : public testing::TestWithParam<tested_features> {
   protected:
     narrow_product product(const sample &s) const { return product_of(s, GetParam().code); }
 
-    /// On one thread and on several.
+    /// On one thread and on several; of drawn types where extents are given.
     void expect_both_defined(const sample &s) {
         const auto of = product(s);
         EXPECT_EQ(of.inner(), s.inner);
@@ -187,23 +192,24 @@ class narrow_products : public testing::TestWithParam<tested_features> {
         expect_equal(s, run(of, s, memory_), expected);
     }
 
+    void expect_both_defined(std::int64_t rows, std::int64_t inner, std::int64_t columns) {
+        expect_both_defined(draw_.integers(rows, inner, columns));
+        expect_both_defined(draw_.floats(rows, inner, columns));
+    }
+
     drawing draw_;
     narrow_memory memory_;
 };
 
 TEST_P(narrow_products, of_each_number_of_rows) {
-    for (std::int64_t rows = 1; rows <= 40; ++rows) {
-        expect_both_defined(draw_.integers(rows, 37, 70));
-        expect_both_defined(draw_.floats(rows, 37, 70));
-    }
+    for (std::int64_t rows = 1; rows <= 40; ++rows)
+        expect_both_defined(rows, 37, 70);
 }
 
 TEST_P(narrow_products, of_each_number_of_columns) {
     for (std::int64_t columns = 1; columns <= 140; ++columns)
-        for (const std::int64_t rows : {1, 4, 6, 26}) {
-            expect_both_defined(draw_.integers(rows, 19, columns));
-            expect_both_defined(draw_.floats(rows, 19, columns));
-        }
+        for (const std::int64_t rows : {1, 4, 6, 26})
+            expect_both_defined(rows, 19, columns);
 }
 
 TEST_P(narrow_products, of_random_extents) {
@@ -218,33 +224,22 @@ TEST_P(narrow_products, of_random_extents) {
 /// part of one.
 TEST_P(narrow_products, of_long_sums) {
     for (const std::int64_t block : {1, 7, 32, 128, 129, 301, 1400})
-        for (const auto type :
-                {data_type::s8, data_type::u8, data_type::s4, data_type::u4, data_type::f8_e4m3, data_type::f8_e5m2})
+        for (const auto type : all_types)
             for (const std::int64_t rows : {1, 3, 6, 9, 26}) {
-                sample s;
-                s.type = type;
-                s.rows = rows;
-                s.inner = 1103 + draw_.number(0, 1);
-                s.block = block;
-                s.columns = s.scale_columns = draw_.number(3, 67);
+                const auto inner = 1103 + draw_.number(0, 1);
+                auto s = of_extents(type, rows, inner, draw_.number(3, 67), block);
                 expect_both_defined(draw_.fill(s, !is_float8(type) && draw_.number(0, 1) == 1));
             }
 }
 
 /// How often weights are widened depends on their type and on the number of rows.
 TEST_P(narrow_products, of_each_type_by_many_rows) {
-    for (const auto type :
-            {data_type::s8, data_type::u8, data_type::s4, data_type::u4, data_type::f8_e4m3, data_type::f8_e5m2})
+    for (const auto type : all_types)
         for (const bool has_zero_points : {false, true})
             for (const std::int64_t block : {1, 5, 20, 41})
                 for (const std::int64_t rows : {12, 13, 24, 25, 96}) {
                     if (is_float8(type) && has_zero_points) continue;
-                    sample s;
-                    s.type = type;
-                    s.rows = rows;
-                    s.inner = 41;
-                    s.block = block;
-                    s.columns = draw_.number(1, 80);
+                    auto s = of_extents(type, rows, 41, draw_.number(1, 80), block);
                     s.scale_columns = draw_.number(0, 1) == 0 ? 1 : s.columns;
                     expect_both_defined(draw_.fill(s, has_zero_points));
                 }
@@ -252,18 +247,12 @@ TEST_P(narrow_products, of_each_type_by_many_rows) {
 
 /// What has scales of float16 is rounded to it, weight by weight, also where a buffer begins within a block.
 TEST_P(narrow_products, of_float16_weights) {
-    for (const auto type :
-            {data_type::s8, data_type::u8, data_type::s4, data_type::u4, data_type::f8_e4m3, data_type::f8_e5m2})
+    for (const auto type : all_types)
         for (const std::int64_t block : {1, 5, 32, 301, 1400})
             for (const std::int64_t inner : {20, 33, 601})
                 for (const std::int64_t rows : {1, 3, 7, 26}) {
-                    sample s;
-                    s.type = type;
+                    auto s = of_extents(type, rows, inner, draw_.number(1, 70), block);
                     s.is_float16 = true;
-                    s.rows = rows;
-                    s.inner = inner;
-                    s.block = block;
-                    s.columns = draw_.number(1, 70);
                     s.scale_columns = draw_.number(0, 1) == 0 ? 1 : s.columns;
                     expect_both_defined(draw_.fill(s, !is_float8(type) && draw_.number(0, 1) == 1));
                 }
@@ -292,19 +281,13 @@ TEST_P(narrow_products, of_rows_whose_elements_lie_apart) {
 
 TEST_P(narrow_products, of_more_rows_than_are_computed_at_once) {
     for (const std::int64_t rows : {95, 96, 97, 200})
-        for (const std::int64_t columns : {5, 100}) {
-            expect_both_defined(draw_.integers(rows, 20, columns));
-            expect_both_defined(draw_.floats(rows, 20, columns));
-        }
+        for (const std::int64_t columns : {5, 100})
+            expect_both_defined(rows, 20, columns);
 }
 
 TEST_P(narrow_products, of_the_longest_sums_of_the_scalar_loop) {
     for (const auto type : {data_type::s8, data_type::u4}) {
-        sample s;
-        s.type = type;
-        s.rows = 1;
-        s.inner = s.block = 9001;
-        s.columns = s.scale_columns = 9;
+        auto s = of_extents(type, 1, 9001, 9, 9001);
         expect_both_defined(draw_.fill(s, true));
     }
 }
@@ -313,11 +296,7 @@ TEST_P(narrow_products, of_the_longest_sums_of_the_scalar_loop) {
 TEST_P(narrow_products, of_all_codes_and_zero_points) {
     for (const auto type : integer_types) {
         const auto codes = codes_of(type);
-        sample s;
-        s.type = type;
-        s.rows = 1;
-        s.inner = s.block = 1;
-        s.columns = s.scale_columns = codes * codes;
+        auto s = of_extents(type, 1, 1, codes * codes, 1);
         for (std::int64_t i = 0; i < s.columns; ++i) {
             s.codes.push_back(static_cast<std::uint8_t>(i % codes));
             s.zero_points.push_back(
@@ -332,11 +311,8 @@ TEST_P(narrow_products, of_all_codes_and_zero_points) {
 TEST_P(narrow_products, of_all_codes_of_floats) {
     for (const auto type : float_types)
         for (const std::int64_t rows : {1, 9}) {
-            sample s;
-            s.type = type;
-            s.rows = rows;
-            s.inner = s.block = 1;
-            s.columns = 256;
+            auto s = of_extents(type, rows, 1, 256, 1);
+            s.scale_columns = 1;
             for (int i = 0; i < 256; ++i)
                 s.codes.push_back(static_cast<std::uint8_t>(i));
             s.scales = {1};
@@ -359,10 +335,7 @@ TEST_P(narrow_products, of_all_codes_of_floats) {
 /// 3 * 2 * -0 is -0.
 TEST_P(narrow_products, keep_the_sign_of_a_scale_of_zero) {
     for (const std::int64_t scale_columns : {1, 5}) {
-        sample s;
-        s.type = data_type::s8;
-        s.rows = s.inner = 1;
-        s.columns = 5;
+        auto s = of_extents(data_type::s8, 1, 1, 5, 1);
         s.scale_columns = scale_columns;
         s.codes.assign(5, 2);
         s.scales.assign(static_cast<std::size_t>(scale_columns), -0.0F);
@@ -377,12 +350,7 @@ TEST_P(narrow_products, of_nothing) {
             {std::array<std::int64_t, 3> {0, 3, 4}, {3, 0, 4}, {3, 4, 0}, {0, 0, 0}, {1, 0, 70}, {20, 0, 5}})
         for (const auto type : {data_type::s8, data_type::u8, data_type::u4, data_type::f8_e5m2})
             for (const std::int64_t block : {1, 2, 32}) {
-                sample s;
-                s.type = type;
-                s.rows = rows;
-                s.inner = inner;
-                s.columns = s.scale_columns = columns;
-                s.block = block;
+                auto s = of_extents(type, rows, inner, columns, block);
                 expect_both_defined(draw_.fill(s, type == data_type::u8));
             }
 }
@@ -394,13 +362,8 @@ TEST_P(narrow_products, of_blocks_longer_than_all_rows) {
         for (const auto block : {most, most - inner + 1, most - inner, most / 2 + 1})
             for (const auto type : {data_type::s8, data_type::u8, data_type::s4, data_type::u4, data_type::f8_e4m3})
                 for (const std::int64_t scale_columns : {1, 40}) {
-                    sample s;
-                    s.type = type;
-                    s.rows = 3;
-                    s.inner = inner;
-                    s.columns = 40;
+                    auto s = of_extents(type, 3, inner, 40, block);
                     s.scale_columns = scale_columns;
-                    s.block = block;
                     expect_both_defined(draw_.fill(s, !is_float8(type)));
                 }
 }
@@ -417,11 +380,7 @@ TEST_P(narrow_products, keeps_rows_apart) {
 
 /// uint8 weights around 128 are stored as their differences, which takes no zero points.
 TEST_P(narrow_products, take_the_bytes_of_their_codes) {
-    sample s;
-    s.type = data_type::u8;
-    s.rows = 2;
-    s.inner = s.block = 256;
-    s.columns = s.scale_columns = 128;
+    auto s = of_extents(data_type::u8, 2, 256, 128, 256);
     for (std::int64_t i = 0; i < s.inner * s.columns; ++i)
         s.codes.push_back(static_cast<std::uint8_t>(i * 7));
     s.scales.assign(128, 0.25F);
