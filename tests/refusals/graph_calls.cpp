@@ -7,16 +7,17 @@ namespace {
 
 const std::string q = "op 3 'q' (DynamicQuantize): ";
 
-dg::op quantize(std::size_t id, const lt &src, const lt &dst) {
-    dg::op op(id, kind::Quantize, {src}, {dst}, "q" + std::to_string(id));
+/// Named by the letter and the id.
+dg::op op_by_scale(std::size_t id, kind which, const char *letter, const lt &src, const lt &dst) {
+    dg::op op(id, which, {src}, {dst}, letter + std::to_string(id));
     op.set_attr(attr::scales, std::vector<float> {1});
     return op;
 }
-
+dg::op quantize(std::size_t id, const lt &src, const lt &dst) {
+    return op_by_scale(id, kind::Quantize, "q", src, dst);
+}
 dg::op dequantize(std::size_t id, const lt &src, const lt &dst) {
-    dg::op op(id, kind::Dequantize, {src}, {dst}, "d" + std::to_string(id));
-    op.set_attr(attr::scales, std::vector<float> {1});
-    return op;
+    return op_by_scale(id, kind::Dequantize, "d", src, dst);
 }
 
 const lt x = f32(0, {2, 3}), relu_out = f32(1, {2, 3});
@@ -171,19 +172,12 @@ TEST(graph_calls_refusals, partition_policy_is_refused_when_unknown) {
     EXPECT_EQ(graph.get_partitions().size(), 1u);
 }
 
-TEST(graph_calls_refusals, engine_of_a_graph_must_be_cpu) {
-    EXPECT_TRUE(fails([] { dg::graph {dg::engine::kind::gpu}; }, dnnl_invalid_arguments,
-            "graph: expected engine kind cpu, given gpu"));
-    EXPECT_TRUE(fails(
-            [] {
-                dg::graph {dg::engine::kind::any, dg::fpmath_mode::any};
-            },
-            dnnl_invalid_arguments, "graph: expected engine kind cpu, given any"));
-}
-
-TEST(graph_calls_refusals, engine_of_a_single_op_partition_must_be_cpu) {
-    EXPECT_TRUE(fails([] { dg::partition(dynamic_op {}.make(), dg::engine::kind::gpu); }, dnnl_invalid_arguments,
-            q + "graph: expected engine kind cpu, given gpu"));
+TEST(graph_calls_refusals, engine_of_a_graph_or_a_single_op_partition_must_be_cpu) {
+    const std::string expected = "graph: expected engine kind cpu, given ";
+    const auto gpu = dg::engine::kind::gpu, any = dg::engine::kind::any;
+    EXPECT_TRUE(fails([&] { dg::graph {gpu}; }, dnnl_invalid_arguments, expected + "gpu"));
+    EXPECT_TRUE(fails([&] { dg::graph(any, dg::fpmath_mode::any); }, dnnl_invalid_arguments, expected + "any"));
+    EXPECT_TRUE(fails([&] { dg::partition(dynamic_op {}.make(), gpu); }, dnnl_invalid_arguments, q + expected + "gpu"));
 }
 
 TEST(graph_calls_refusals, engine_of_compile_must_be_cpu) {
@@ -220,16 +214,17 @@ TEST(graph_calls_refusals, forced_kernel_is_refused_when_it_cannot_compute_the_o
     }
 }
 
-TEST(graph_calls_refusals, forced_kernel_is_refused_when_unknown) {
-    const scoped_variable forced("DYNQUANT_KERNEL", "natve");
-    expect_refused_by_compile({{dynamic_op {}, dnnl_invalid_arguments,
-            {"DYNQUANT_KERNEL", "native, onednn or reference", "'natve' (did you mean 'native'?)"}}});
-}
-
-TEST(graph_calls_refusals, forced_isa_is_refused_when_unknown) {
-    const scoped_variable forced("DYNQUANT_MAX_ISA", "avx51");
-    expect_refused_by_compile({{dynamic_op {}, dnnl_invalid_arguments,
-            {"DYNQUANT_MAX_ISA", "scalar, avx2, avx512 or neon", "'avx51' (did you mean 'avx512'?)"}}});
+TEST(graph_calls_refusals, forced_kernel_or_isa_is_refused_when_unknown) {
+    struct {
+        const char *variable, *value, *expected, *given;
+    } const cases[] = {
+            {"DYNQUANT_KERNEL", "natve", "native, onednn or reference", "'natve' (did you mean 'native'?)"},
+            {"DYNQUANT_MAX_ISA", "avx51", "scalar, avx2, avx512 or neon", "'avx51' (did you mean 'avx512'?)"},
+    };
+    for (const auto &[variable, value, expected, given] : cases) {
+        const scoped_variable forced(variable, value);
+        expect_refused_by_compile({{dynamic_op {}, dnnl_invalid_arguments, {variable, expected, given}}});
+    }
 }
 
 TEST(graph_calls_refusals, mixed_graph_names_an_op_that_onednn_refuses) {
@@ -247,11 +242,8 @@ TEST(graph_calls_refusals, mixed_graph_checks_its_quantization_ops) {
     op.set_attr<std::string>(attr::qtype, "per_channel");
     EXPECT_TRUE(fails([&] { graph.add_op(op); }, dnnl_invalid_shape,
             "op 2 'q' (DynamicQuantize): scales: expected 3 elements (dims[1] of src), given 2"));
-    EXPECT_TRUE(fails(
-            [&] {
-                graph.add_op(dg::op(1, kind::Abs, {x}, {u8(4, {2, 3})}, "abs"));
-            },
-            dnnl_invalid_graph,
+    const dg::op same_id(1, kind::Abs, {x}, {u8(4, {2, 3})}, "abs");
+    EXPECT_TRUE(fails([&] { graph.add_op(same_id); }, dnnl_invalid_graph,
             "op 1 'abs' (kind " + std::to_string(static_cast<int>(kind::Abs))
                     + "): id: expected one that no other op of the graph has, given that of op 1 'relu' (kind "
                     + std::to_string(static_cast<int>(kind::ReLU)) + ")"));
@@ -260,11 +252,8 @@ TEST(graph_calls_refusals, mixed_graph_checks_its_quantization_ops) {
 TEST(graph_calls_refusals, mixed_graph_refuses_a_tensor_of_two_types_between_the_libraries) {
     dg::graph graph(dg::engine::kind::cpu);
     graph.add_op(relu());
-    EXPECT_TRUE(fails(
-            [&] {
-                graph.add_op(dequantize(2, u8(1, {2, 3}), f32(4, {2, 3})));
-            },
-            dnnl_invalid_data_type,
+    const auto of_u8 = dequantize(2, u8(1, {2, 3}), f32(4, {2, 3}));
+    EXPECT_TRUE(fails([&] { graph.add_op(of_u8); }, dnnl_invalid_data_type,
             "op 2 'd2' (Dequantize): src: expected data type f32, as logical tensor 1 has in output 0 of op 1 'relu' "
             "(kind " + std::to_string(static_cast<int>(kind::ReLU))
                     + "), given u8"));
@@ -302,30 +291,24 @@ class graph_execute_refusals : public testing::Test {
                dst = tensor_of(op_.dst, dst_);
 };
 
-TEST_F(graph_execute_refusals, too_few_inputs) {
-    EXPECT_TRUE(refuses({src, scales}, {dst}, "inputs: expected 3 tensors, as compile was given, given 2"));
-    EXPECT_TRUE(refuses({}, {dst}, "inputs: expected 3 tensors, as compile was given, given 0"));
+TEST_F(graph_execute_refusals, a_wrong_number_of_tensors) {
+    const std::string of_inputs = "inputs: expected 3 tensors, as compile was given, given ",
+                      of_outputs = "outputs: expected 1 tensor, as compile was given, given ";
+    EXPECT_TRUE(refuses({src, scales}, {dst}, of_inputs + "2"));
+    EXPECT_TRUE(refuses({}, {dst}, of_inputs + "0"));
+    EXPECT_TRUE(refuses({src, scales, zps, zps}, {dst}, of_inputs + "4"));
+    EXPECT_TRUE(refuses({src, scales, zps}, {}, of_outputs + "0"));
+    EXPECT_TRUE(refuses({src, scales, zps}, {dst, dst}, of_outputs + "2"));
 }
 
-TEST_F(graph_execute_refusals, too_many_inputs) {
-    EXPECT_TRUE(refuses({src, scales, zps, zps}, {dst}, "inputs: expected 3 tensors, as compile was given, given 4"));
-}
-
-TEST_F(graph_execute_refusals, a_wrong_number_of_outputs) {
-    EXPECT_TRUE(refuses({src, scales, zps}, {}, "outputs: expected 1 tensor, as compile was given, given 0"));
-    EXPECT_TRUE(refuses({src, scales, zps}, {dst, dst}, "outputs: expected 1 tensor, as compile was given, given 2"));
-}
-
-TEST_F(graph_execute_refusals, null_handles) {
-    EXPECT_TRUE(refuses({null(op_.src), scales, zps}, {dst}, "src: expected a buffer, given a null pointer"));
-    EXPECT_TRUE(refuses({src, null(op_.scales), zps}, {dst}, "scales: expected a buffer, given a null pointer"));
-    EXPECT_TRUE(refuses({src, scales, null(*op_.zps)}, {dst}, "zps: expected a buffer, given a null pointer"));
-    EXPECT_TRUE(refuses({src, scales, zps}, {null(op_.dst)}, "dst: expected a buffer, given a null pointer"));
-}
-
-TEST_F(graph_execute_refusals, empty_tensors) {
-    EXPECT_TRUE(refuses({dg::tensor(), scales, zps}, {dst}, "src: expected a buffer, given a null pointer"));
-    EXPECT_TRUE(refuses({src, scales, zps}, {dg::tensor()}, "dst: expected a buffer, given a null pointer"));
+TEST_F(graph_execute_refusals, null_handles_and_empty_tensors) {
+    const std::string message = ": expected a buffer, given a null pointer";
+    for (const auto &no_src : {null(op_.src), dg::tensor()})
+        EXPECT_TRUE(refuses({no_src, scales, zps}, {dst}, "src" + message));
+    EXPECT_TRUE(refuses({src, null(op_.scales), zps}, {dst}, "scales" + message));
+    EXPECT_TRUE(refuses({src, scales, null(*op_.zps)}, {dst}, "zps" + message));
+    for (const auto &no_dst : {null(op_.dst), dg::tensor()})
+        EXPECT_TRUE(refuses({src, scales, zps}, {no_dst}, "dst" + message));
 }
 
 TEST_F(graph_execute_refusals, an_empty_stream) {
@@ -343,19 +326,13 @@ TEST_F(graph_execute_refusals, and_computes_the_next_right_call) {
     EXPECT_EQ(dst_, (std::vector<std::uint8_t> {1, 2, 3, 4, 5, 6, 7, 8}));
 }
 
-TEST(graph_calls_refusals, execute_zero_volume_takes_null_handles) {
+TEST(graph_calls_refusals, execute_zero_volume_takes_null_handles_but_checks_their_number) {
     const dynamic_op op {.src = f32(0, {0, 4}), .dst = u8(3, {0, 4})};
     const auto compiled = partition_of(op.make()).compile(op.inputs(), {op.dst}, cpu());
     dg::stream stream(cpu());
     const auto null = [](const lt &t) { return dg::tensor(t, cpu(), nullptr); };
     EXPECT_NO_THROW(compiled.execute(stream, {null(op.src), null(op.scales), null(*op.zps)}, {null(op.dst)}));
     EXPECT_NO_THROW(compiled.execute(stream, std::vector<dg::tensor>(3), std::vector<dg::tensor>(1)));
-}
-
-TEST(graph_calls_refusals, execute_zero_volume_checks_the_number_of_tensors) {
-    const dynamic_op op {.src = f32(0, {0, 4}), .dst = u8(3, {0, 4})};
-    const auto compiled = partition_of(op.make()).compile(op.inputs(), {op.dst}, cpu());
-    dg::stream stream(cpu());
     EXPECT_TRUE(fails([&] { compiled.execute(stream, {}, std::vector<dg::tensor>(1)); }, dnnl_invalid_arguments,
             q + "inputs: expected 3 tensors, as compile was given, given 0"));
 }
