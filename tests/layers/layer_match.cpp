@@ -12,6 +12,14 @@
 namespace dynquant::layers::match {
 namespace {
 
+/// x and w: the inputs of a product, whose weights have this shape.
+builder inputs_of(const dims &weights) {
+    builder b;
+    b.add("x", type::uint8, std::nullopt);
+    b.add_bytes("w", weights);
+    return b;
+}
+
 /// x (3x4 bytes) times w (4x5), in `sums`, whose shape is known.
 builder product() {
     builder b;
@@ -203,9 +211,7 @@ TEST(layer_match, a_slope_is_one_value_or_one_for_each_channel) {
         expect(b, shape.empty() || shape.back() == 1 ? 1 : 5);
     }
     const auto convolution = [](const dims &slope) {
-        builder b;
-        b.add("x", type::uint8, std::nullopt);
-        b.add_bytes("w", {5, 2, 3, 3});
+        auto b = inputs_of({5, 2, 3, 3});
         b.then("ConvInteger", {"x", "w"}, {"sums"});
         b.cast("sums", "f");
         b.add_floats("slope", slope);
@@ -289,9 +295,11 @@ TEST(layer_match, says_where_it_ends) {
     b.then("Relu", {"f"}, {"v2"});
     EXPECT_EQ(end_of(b), "value 'f': expected one node that takes it, given 2");
 
-    b = product();
-    b.then("Relu", {"sums"}, {"v"});
-    EXPECT_EQ(end_of(b), "after 'sums' expected Cast, given node 'Relu_1' (Relu)");
+    const auto end_after = [](builder of, const char *op, const names &inputs) {
+        of.then(op, inputs, {"v"});
+        return end_of(of);
+    };
+    EXPECT_EQ(end_after(product(), "Relu", {"sums"}), "after 'sums' expected Cast, given node 'Relu_1' (Relu)");
     b = product();
     b.cast("sums", "f", type::int64);
     EXPECT_EQ(end_of(b), "node 'Cast_1' (Cast): expected a result of float");
@@ -316,18 +324,15 @@ TEST(layer_match, says_where_it_ends) {
     EXPECT_EQ(end_of(b),
             "node 'Mul_2' (Mul): 'c': expected one value, or one for each channel of an unknown shape, given shape "
             "3x1");
-    for (const std::string op : {"Div", "Sub", "PRelu"}) {
-        b = floats();
-        b.add_floats("c", {});
-        b.then(op.c_str(), {"c", "f"}, {"v"});
-        EXPECT_EQ(end_of(b), "node '" + op + "_2' (" + op + "): expected 'f' as its first input");
-    }
     b = floats();
-    b.then("PRelu", {"f", "slope"}, {"v"});
-    EXPECT_EQ(end_of(b), "node 'PRelu_2' (PRelu): expected a constant beside 'f', given 'slope'");
-    b = floats();
-    b.then("Clip", {"f", "low"}, {"v"});
-    EXPECT_EQ(end_of(b), "node 'Clip_2' (Clip): 'low': expected a constant float of one value");
+    b.add_floats("c", {});
+    for (const std::string op : {"Div", "Sub", "PRelu"})
+        EXPECT_EQ(end_after(b, op.c_str(), {"c", "f"}),
+                "node '" + op + "_2' (" + op + "): expected 'f' as its first input");
+    EXPECT_EQ(end_after(floats(), "PRelu", {"f", "slope"}),
+            "node 'PRelu_2' (PRelu): expected a constant beside 'f', given 'slope'");
+    EXPECT_EQ(end_after(floats(), "Clip", {"f", "low"}),
+            "node 'Clip_2' (Clip): 'low': expected a constant float of one value");
 }
 
 TEST(layer_match, says_why_quantize_linear_ends_it) {
@@ -368,9 +373,7 @@ TEST(layer_match, says_why_a_product_is_none) {
     EXPECT_EQ(reason(b), "its weights 'w' are replaced by add_initializer");
 
     const auto with_zero_points = [&](const char *op, const dims &weights, const dims &zero_points) {
-        builder of;
-        of.add("x", type::uint8, std::nullopt);
-        of.add_bytes("w", weights);
+        auto of = inputs_of(weights);
         of.add_bytes("z", {});
         of.add_bytes("wz", zero_points);
         of.then(op, {"x", "w", "z", "wz"}, {"sums"});
@@ -390,9 +393,7 @@ TEST(layer_match, says_why_a_product_is_none) {
     EXPECT_EQ(with_zero_points("ConvInteger", {5, 2, 3}, {1, 5}), "the zero points of its weights have shape 1x5");
 
     const auto with_x_zero_point = [&](std::optional<dims> shape) {
-        builder of;
-        of.add("x", type::uint8, std::nullopt);
-        of.add_bytes("w", {4, 5});
+        auto of = inputs_of({4, 5});
         of.add("z", type::uint8, std::move(shape));
         of.then("MatMulInteger", {"x", "w", "z"}, {"sums"});
         return reason(of);
@@ -407,9 +408,7 @@ TEST(layer_match, says_why_a_product_is_none) {
 /// A product with a vector has no channels, and perhaps no dimensions.
 TEST(layer_match, a_vector_of_weights_is_one_channel) {
     const auto nodes = [](const dims &y, const dims &c) {
-        builder b;
-        b.add("x", type::uint8, std::nullopt);
-        b.add_bytes("w", {4});
+        auto b = inputs_of({4});
         b.add("sums", type::int32, y);
         b.then("MatMulInteger", {"x", "w"}, {"sums"});
         b.cast("sums", "f");
@@ -468,32 +467,29 @@ builder activation(bool is_of_bytes, bool is_half, const char *curve, const dims
 }
 
 TEST(layer_match, activations_are_tables) {
-    for (const char *curve : {"Tanh", "Sigmoid"})
-        for (const bool is_half : {false, true}) {
-            tabulated t;
-            const auto b = activation(true, is_half, curve);
-            const auto m = b.find(t.maker()).found;
-            EXPECT_EQ(m->nodes.size(), b.g.nodes.size());
-            EXPECT_EQ(t.nodes.front(), 3U); // DequantizeLinear
-            EXPECT_EQ(t.nodes.size(), b.g.nodes.size() - 3);
-            EXPECT_EQ(t.from, type::int8);
-            EXPECT_EQ(kinds_of(*m), std::vector {kind::saturate});
-            ASSERT_TRUE(m->table);
+    const auto expect = [](bool is_of_bytes, bool is_half, const char *curve) {
+        tabulated t;
+        const auto b = activation(is_of_bytes, is_half, curve);
+        const auto m = b.find(t.maker()).found;
+        ASSERT_TRUE(m);
+        EXPECT_EQ(m->nodes.size(), b.g.nodes.size());
+        std::vector<std::size_t> of_table(b.g.nodes.size() - 3);
+        std::iota(of_table.begin(), of_table.end(), 3U); // from DequantizeLinear on, or from the curve on
+        EXPECT_EQ(t.nodes, of_table);
+        EXPECT_EQ(t.from, is_of_bytes ? type::int8 : type::float16);
+        EXPECT_EQ(kinds_of(*m), std::vector {is_of_bytes ? kind::saturate : kind::look_up});
+        ASSERT_EQ(m->table.has_value(), is_of_bytes);
+        if (is_of_bytes)
             EXPECT_EQ((*m->table)[9], 77);
-            EXPECT_EQ(m->result, step_result::bytes);
-            EXPECT_EQ(m->end, "");
-        }
-    tabulated t;
-    const auto b = activation(false, true, "Tanh");
-    const auto m = b.find(t.maker()).found;
-    EXPECT_EQ(m->nodes.size(), b.g.nodes.size());
-    EXPECT_EQ(t.nodes, (std::vector<std::size_t> {3, 4, 5}));
-    EXPECT_EQ(t.from, type::float16);
-    EXPECT_EQ(kinds_of(*m), std::vector {kind::look_up});
-    EXPECT_EQ(m->steps.front().table.size(), 65536U);
-    EXPECT_FALSE(m->table);
-    EXPECT_EQ(m->result, step_result::bytes);
-    EXPECT_EQ(m->end, "");
+        else
+            EXPECT_EQ(m->steps.front().table.size(), 65536U);
+        EXPECT_EQ(m->result, step_result::bytes);
+        EXPECT_EQ(m->end, "");
+    };
+    for (const char *curve : {"Tanh", "Sigmoid"})
+        for (const bool is_half : {false, true})
+            expect(true, is_half, curve);
+    expect(false, true, "Tanh");
 }
 
 TEST(layer_match, activations_are_the_callers_choice) {
@@ -645,12 +641,6 @@ class random_graph {
     names floats_; // results of layers
 };
 
-void expect_equal(const step &a, const step &b) {
-    EXPECT_EQ(a.what, b.what);
-    EXPECT_EQ(a.a, b.a);
-    EXPECT_EQ(a.b, b.b);
-}
-
 /// Expects the layer in the graph of only its nodes, all of which it has.
 void expect_the_same_alone(const graph &g, const layer_match &m) {
     const auto part = part_of(g, m.nodes);
@@ -669,8 +659,11 @@ void expect_the_same_alone(const graph &g, const layer_match &m) {
     EXPECT_EQ(alone->result, m.result);
     EXPECT_EQ(alone->multipliers, m.multipliers);
     ASSERT_EQ(alone->steps.size(), m.steps.size());
-    for (std::size_t i = 0; i < m.steps.size(); ++i)
-        expect_equal(alone->steps[i], m.steps[i]);
+    for (std::size_t i = 0; i < m.steps.size(); ++i) {
+        EXPECT_EQ(alone->steps[i].what, m.steps[i].what);
+        EXPECT_EQ(alone->steps[i].a, m.steps[i].a);
+        EXPECT_EQ(alone->steps[i].b, m.steps[i].b);
+    }
 }
 
 bool saves(const layer_match &m) {
