@@ -93,6 +93,33 @@ TEST_P(every_code_of, is_dequantized_right_by_every_scale_of_8_bits) {
 
 INSTANTIATE_TEST_SUITE_P(types, every_code_of, testing::ValuesIn(types_to_try()), name_of_type);
 
+/// What decides the rounding to an 8-bit float: its numbers, the midpoints between them, and the floats next to each.
+std::vector<float> floats_around_all(data_type type) {
+    std::vector<float> result = {INFINITY, -INFINITY, 464, std::nextafter(464.0F, 500.0F), 61440, 0x1p-149F, 3e38F};
+    for (std::uint32_t bits = 0; bits < 255; ++bits) {
+        const float value = real_from(type, bits), next = real_from(type, bits + 1);
+        for (const float centre : {value, (value + next) / 2})
+            for (const float x : {std::nextafter(centre, -INFINITY), centre, std::nextafter(centre, INFINITY)})
+                if (!std::isnan(x)) result.push_back(x);
+    }
+    return result;
+}
+
+TEST(every_code, of_8_bit_floats_is_right_under_strict_and_so_is_its_neighbourhood) {
+    for (const auto type : {f8_e4m3, f8_e5m2}) {
+        const auto q = statement_of(direction::dequantize, f32, type, {256}, {256});
+        EXPECT_TRUE(computed_right({q, {every_code(type), bytes_of(std::vector {0.375F}), {}}}, universal_variants()));
+        for (const float scale : {1.0F, 0.125F, 3.0F, 0x1p-80F}) {
+            auto src = floats_around_all(type);
+            for (auto &x : src)
+                x *= scale;
+            const auto to = statement_of(direction::quantize, f32, type, {std::ssize(src)}, {std::ssize(src)});
+            EXPECT_TRUE(computed_right({to, {bytes_of(src), bytes_of(std::vector {scale}), {}}}, universal_variants()))
+                    << "scale " << scale;
+        }
+    }
+}
+
 // The oracle divides in exact arithmetic. Ties, overflows and numbers below the least of dst are among the quotients.
 TEST_P(every_code_of, is_quantized_to_right_by_every_scale_of_8_bits) {
     const std::vector<float> row = {
