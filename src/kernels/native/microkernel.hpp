@@ -67,8 +67,10 @@ struct any_pointer {
     }
 };
 
-/// Columns of 32-bit numbers, one for each parameter. A struct of pointers names them: on entry of a preparation
-/// fetched_parameters or fetched_reals, and then `parameters` of the formula that it has prepared (formulas/).
+/// Columns of 32-bit numbers, one for each parameter. A struct of pointers names them in order: on entry of a
+/// preparation fetched_parameters or fetched_reals, and then `parameters` of the formula that it has prepared
+/// (formulas/). Two structs may name one column differently: the second is fetched as `second` and becomes `reciprocal`
+/// or `high`.
 struct parameter_columns {
     static constexpr std::size_t count = 3;
     void *column[count];
@@ -176,7 +178,7 @@ class microkernels {
 enum class preparation { any_parameters, guarded, no_zero_points, exact };
 constexpr int preparations = 4;
 
-/// Makes the parameters of the formulas that it returns of `count` fetched ones, in place.
+/// Makes, in place, parameters of `count` fetched ones, and returns for which formulas they are.
 using prepare_function = preparation (*)(std::int64_t count, const parameter_columns &);
 
 /// Computes one dense row under one parameter, given as the bits of its scale and as a zero point, unless the parameter

@@ -1,9 +1,9 @@
 // What formulas share: how lanes take parameters, zero points, guards, and rounding to the division's type.
 //
 // A formula computes a vector of results. Its `parameters` name the columns of a panel that it reads, and `from` takes
-// them. A family is a list of formulas of the same statements, a function that makes their parameters from those that
-// the panel has fetched, and the predicate of its statements. A file of this folder has what belongs to a family:
-// formulas, parameters, guards, proofs, preparation, and the forms in which table.hpp lists it.
+// them. A family has formulas by the state of a panel and by form, a function that makes their parameters of those that
+// the panel has fetched, and the set of its statements. A file of this folder has formulas, parameters, guards, proofs,
+// preparations, and the functions that make families, of which table.hpp has a line each.
 //
 // Formulas to integers give a real of at most 2^23 or, far below s32, NaN or +infinity. Packing rounds and saturates
 // it; NaN, +infinity and everything below s32 become the lowest value (simd.hpp). The cells quantize.small of
