@@ -486,6 +486,7 @@ TEST(computed_scales, infinities_propagate) {
     EXPECT_EQ((computing {f8_e4m3, presets::mx(), f8_e8m0}({infinity, 1})), (outcome {{nan}, {nan, nan}}));
     EXPECT_EQ((computing {u8, {.range = minmax}}({infinity, -1, 2})), (outcome {{infinity}, {0, 0, 0}, {0}}));
     EXPECT_EQ((computing {s8, {.range = minmax}}({3e38F, -3e38F})), (outcome {{infinity}, {-128, -128}, {-128}}));
+    EXPECT_EQ((computing {s8, {.range = minmax}}({1, -infinity})), (outcome {{infinity}, {127, -128}, {127}}));
 }
 
 TEST(computed_scales, infinities_by_every_type_of_scale) {

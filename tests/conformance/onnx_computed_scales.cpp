@@ -2,6 +2,7 @@
 // hand, on every kernel and instruction set. onnx_lowering.cpp tests which rule a node has, computed_scales.cpp what
 // the rules compute.
 #include <algorithm>
+#include <limits>
 
 #include "support/onnx.hpp"
 #include "support/variants.hpp"
@@ -195,6 +196,21 @@ TEST_P(onnx_computed_scales, need_their_buffers) {
     EXPECT_EQ(y, std::vector<std::int8_t>(4, 77));
     op.run({x.data(), nullptr, nullptr, y.data(), scales.data()}); // no zero points
     EXPECT_EQ(y, std::vector<std::int8_t>(4, 127));
+}
+
+TEST_P(onnx_computed_scales, by_rule) {
+    using bytes8 = results<bits8, bits8>;
+    const auto to_powers = [&](const char *rule, const std::vector<float> &x) {
+        return run<bits8, bits8>({4}, x,
+                {{"to", float4e2m1}, {"axis", 0}, {"block_size", 4}, {"scale_type", float8e8m0},
+                        text_attribute("rule", rule)});
+    };
+    EXPECT_EQ(to_powers("mx_floor", {7, 3, -1.5F, 0.25F}), (bytes8 {{0x57, 0x0B}, {127}}));
+    EXPECT_EQ(to_powers("mx_ceil", {7, 4, -3, 1}), (bytes8 {{0x46, 0x1B}, {128}}));
+    EXPECT_EQ(to_powers("", {1, std::numeric_limits<float>::quiet_NaN(), 0, 0}), (bytes8 {{0x77, 0x77}, {0xFF}}));
+    EXPECT_EQ((run<bits8, bits8>({2}, std::vector<float> {12, -3},
+                      {{"to", float4e2m1}, {"scale_type", float8e4m3fn}, text_attribute("rule", "nvfp4")})),
+            (bytes8 {{0xB7}, {0x40}}));
 }
 
 INSTANTIATE_TEST_SUITE_P(every_kernel, onnx_computed_scales, testing::ValuesIn(universal_variants()),

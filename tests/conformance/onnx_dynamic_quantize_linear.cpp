@@ -9,6 +9,7 @@
 #include "oracle/statements.hpp"
 #include "support/environment.hpp"
 #include "support/onnx.hpp"
+#include "support/random.hpp"
 #include "support/variants.hpp"
 
 namespace dynquant::test {
@@ -140,6 +141,18 @@ TEST_P(onnx_dynamic_quantize_linear, is_the_same_under_every_control_word) {
     EXPECT_TRUE(same(given, expected));
 }
 #endif
+
+TEST_P(onnx_dynamic_quantize_linear, equals_the_function_body_in_exact_arithmetic) {
+    random_source random(1);
+    for (int i = 0; i < 100; ++i) {
+        const float width = std::abs(random.exponent_within(i % 20 * 8 - 80, i % 20 * 8 - 80));
+        const auto offset = random.within(0, 1 << 24);
+        std::vector<float> x(i % 5 == 0 ? 1003 : static_cast<std::size_t>(random.within(1, 100)));
+        for (auto &value : x)
+            value = static_cast<float>(random.within(0, 1 << 24) - offset) * 0x1p-24F * width;
+        EXPECT_TRUE(same(run(x), by_oracle(x))) << i;
+    }
+}
 
 TEST_P(onnx_dynamic_quantize_linear, needs_its_buffers) {
     const auto op =

@@ -99,6 +99,9 @@ TEST(onnx_lowering, every_quantized_type_has_its_data_type) {
         const auto dequantized = statement_of(dequantize_linear(28, {{number, {6}}, {float32, {}}, {number, {}}}));
         EXPECT_EQ(dequantized.src.type, type);
     }
+    const auto of_int32 = statement_of(dequantize_linear(10, {{int32, {6}}, {float32, {}}, {int32, {}}}));
+    EXPECT_EQ(of_int32.src.type, data_type::s32);
+    EXPECT_EQ(of_int32.zero_points->type, data_type::s32);
     EXPECT_FALSE(onnx::data_type_of(int64));
     EXPECT_FALSE(onnx::data_type_of(99));
     EXPECT_FALSE(onnx::data_type_of(-1));
@@ -343,6 +346,9 @@ TEST(onnx_lowering, rules_have_names) {
     const auto rule_of = [](const char *name, onnx::element_type y, onnx::element_type scale) {
         const auto q = dynamic_meaning({4}, {{"to", y}, {"scale_type", scale}, text_attribute("rule", name)}).statement;
         EXPECT_EQ(q.zero_points.has_value(), q.computed->range == scale_range::minmax) << name;
+        EXPECT_EQ(q.dst.type, onnx::data_type_of(y)) << name;
+        EXPECT_EQ(q.scales.type, onnx::data_type_of(scale)) << name;
+        EXPECT_EQ(q.saturate, y != int8 && y != uint4) << name;
         return q.computed;
     };
     EXPECT_EQ(rule_of("onnx", uint4, float16), presets::onnx());

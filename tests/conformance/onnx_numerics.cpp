@@ -24,6 +24,8 @@ TEST(onnx_numerics, the_type_of_the_division_decides) {
     // 150.625 / 1.6279296875 = 92.5254...; f16 has steps of 1/16 there, and 92.5 is a tie, which goes to 92.
     EXPECT_EQ((quantizing {u8, f16, f16, precision::f16}.values({150.625}, 1.6279296875)), (integers {92}));
     EXPECT_EQ((quantizing {u8, f16, f16, precision::f32}.values({150.625}, 1.6279296875)), (integers {93}));
+    EXPECT_EQ((quantizing {u8, f32, f16, precision::f16}.values({150.625}, 1.6279296875)), (integers {92}));
+    EXPECT_EQ((quantizing {u8, f16, f32, precision::f32}.values({150.625}, 1.6279296875)), (integers {93}));
     // bf16 has steps of 1/2: 92.5 as well.
     EXPECT_EQ((quantizing {u8, f32, f32, precision::bf16}.values({185}, 2)), (integers {92}));
     // src is rounded first: 1.00390625 is a tie of bf16 and becomes 1, 1.01171875 becomes 1.015625.
@@ -89,6 +91,8 @@ TEST(onnx_numerics, s32_is_divided_in_f64) {
     const quantizing by_integers {s16, s32, s32, precision::f64};
     EXPECT_EQ(by_integers.values({5, 7, -5, 9, 2147483647}, 2), (integers {2, 4, -2, 4, 32767}));
     EXPECT_EQ(by_integers.values({2147483647, -2147483648.0}, 65537), (integers {32767, -32768})); // 32767.5 - tiny
+    // Above a half, which f32 does not see.
+    EXPECT_EQ((quantizing {u8, s32, s32, precision::f64}.values({1073741825, -5}, 2147483647)), (integers {1, 0}));
     // To bf16 at once: 2^30 + 2^22 would be a tie, to 2^30. Then 2^30 + 2^23 over 2^23.
     // 1.5 * 2^24 by 2^24 + 1 is below 1.5; as f32 the scale would be 2^24, and the quotient a tie.
     EXPECT_EQ((quantizing {s16, f32, s32, precision::f64}.values({25165824, -25165824}, 16777217)), (integers {1, -1}));
@@ -206,6 +210,7 @@ TEST(onnx_numerics, the_difference_is_rounded_to_f32_before_the_product) {
     EXPECT_EQ(dequantized(s32, {16777217}, 3), (std::vector {50331648.0f}));
     EXPECT_EQ(dequantized(s32, {16777216}, 3, -1), (std::vector {50331648.0f}));
     EXPECT_EQ(dequantized(s32, {16777218}, 3, 0), (std::vector {50331656.0f})); // 50331654: a tie, to even
+    EXPECT_EQ(dequantized(s32, {16777217, 16777216}, 1, 16777216), (std::vector {1.0f, 0.0f}));
 }
 
 // ---- Which kernel

@@ -38,7 +38,7 @@ class bounds : public testing::TestWithParam<bounds_case> {
         for (const auto &v : variants_for(s))
             operations.push_back(prepare(s.q, v.forced()));
         for (std::size_t shift = 0; shift < 64; ++shift) {
-            const bool in_front = (shift / 32 + phase) % 2 == 0;
+            const bool in_front = phase > 0 ? shift % 2 == 0 : shift < 32;
             const auto where = in_front ? guarded_buffer::place::at_front : guarded_buffer::place::at_back;
             guarded_sample guarded(s, misaligned(where, (shift + phase) % 16 * sizeof(float), shift));
             for (const auto &op : operations)

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "oracle/onnx.hpp"
 #include "support/random.hpp"
 
 namespace dynquant::test {
@@ -112,6 +113,25 @@ TEST(oracle, allows_the_reciprocal_only_under_any_and_in_the_guard) {
 // Two floats' sum, product or quotient rounded to double and then to float is rounded once, in effect,
 // where the result is a normal float: 53 >= 2 * 24 + 2 (Figueroa, "When is double rounding innocuous?",
 // 1995).
+TEST(oracle, divides_in_f16_by_hand) {
+    const auto by = [](std::uint32_t x, std::uint32_t scale) {
+        return oracle::quantize_onnx(
+                       {oracle::number_from(data_type::f16, x), oracle::number_from(data_type::f16, scale),
+                               oracle::number_of_integer(0), precision::f16},
+                       data_type::s8, false)
+                & 0xff;
+    };
+    EXPECT_EQ(by(0x4100, 0x3c00), 2U);    // 2.5 / 1: ties to even
+    EXPECT_EQ(by(0xc300, 0x3c00), 0xfcU); // -3.5 / 1
+    EXPECT_EQ(by(0x3800, 0x3c00), 0U);    // 0.5 / 1
+    EXPECT_EQ(by(0x3801, 0x3c00), 1U);    // the next f16 / 1
+    EXPECT_EQ(by(0x4080, 0x4200), 1U);    // 2.25 / 3 = 0.75
+    EXPECT_EQ(by(0x58b5, 0x3e83), 92U);   // 150.625 / 1.6279296875 = 92.525: see docs/onnx.md
+    EXPECT_EQ(by(0x0300, 0x0400), 1U);    // 3 * 2^-16 / 2^-14 = 0.75
+    EXPECT_EQ(by(0x7c00, 0x3c00), 127U);  // infinity
+    EXPECT_EQ(by(0xfe00, 0x3c00), 0x80U); // NaN
+}
+
 TEST(oracle, agrees_with_double_precision) {
     random_source random(1);
     for (int i = 0; i < 1000000; ++i) {
