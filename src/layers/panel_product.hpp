@@ -60,7 +60,7 @@ struct panel_kinds {
 
 /// amx_int8 computes few rows by avx512_vnni.
 extern const targets::candidate<const panel_kinds *> panels_table[];
-/// By words, for weights with much excess. Null where bytes have none.
+/// These multiply by words, for weights with much excess. The entry is null where bytes have none.
 extern const targets::candidate<const panel_kind *> word_panels_table[];
 
 } // namespace dynquant::layers

@@ -334,7 +334,7 @@ struct instruction_set {
     void (*zero_upper)();
 };
 
-/// Of f16 by an f16 scale, to 8 bits, in f16 arithmetic. Empty without AVX512-FP16.
+/// These divide f16 by an f16 scale, to 8 bits, in f16 arithmetic. They are empty without AVX512-FP16.
 struct float16_formulas {
     exact_formulas to_u8, to_s8;
 };

@@ -39,7 +39,7 @@ template <typename V, typename Formula>
 struct broadcast {
     const taken<Formula> &p;
     std::int64_t i;
-    /// As integers: otherwise g++ computes what formulas derive from it in one lane, and broadcasts the result.
+    /// Broadcasts integers: otherwise g++ computes what formulas derive in one lane, and broadcasts the result.
     typename V::reals operator()(const float *column) const {
         return V::as_reals(V::splat(__builtin_bit_cast(std::int32_t, column[i])));
     }
@@ -64,7 +64,7 @@ struct permuted {
     }
 };
 
-/// Of quotients: scales, RN(1 / scale), and zero points as the formula takes them.
+/// Quotients take scales, RN(1 / scale), and zero points in the form that the formula adds.
 template <typename ZeroPoint>
 struct quotient_parameters {
     float *scale, *reciprocal;

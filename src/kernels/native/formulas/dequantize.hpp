@@ -101,7 +101,7 @@ constexpr family differences_of_bytes() {
     return f;
 }
 
-/// Of u32 by zero points of another type.
+/// Dequantizes u32 by zero points of another type.
 template <typename V>
 constexpr family differences_of_u32() {
     auto statements = dequantizes(bit(data_type::u32));
@@ -109,7 +109,7 @@ constexpr family differences_of_u32() {
     return family_of<V, integer_difference<V, difference::of_u32>, std::int32_t, float>(statements, prepare_nothing);
 }
 
-/// Of f32, or of floats of 8 bits without a codec.
+/// Dequantizes f32, or floats of 8 bits without a codec.
 template <typename V, typename Float>
 constexpr family differences_of_floats(set_of_bits types) {
     using no_zero_points = multiplied_float<V>;

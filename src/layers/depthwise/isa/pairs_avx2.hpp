@@ -91,7 +91,7 @@ inline void depthwise_by_pairs(const depthwise_span &s) {
     s.x_is_signed ? depthwise_all<true>(s) : depthwise_all<false>(s);
 }
 
-/// Of AVX-512, too, in the vectors of AVX2: with more registers.
+/// AVX-512 has the same loop in the vectors of AVX2, with more registers.
 template <typename>
 constexpr depthwise_function pairs_of = depthwise_by_pairs;
 
