@@ -146,6 +146,16 @@ struct avx2 : vector_operators<32>, avx2_bytes {
         return {_mm256_cvtepi32_pd(_mm256_castsi256_si128(x)), _mm256_cvtepi32_pd(_mm256_extracti128_si256(x, 1))};
     }
     static reals to_reals(const doubles &x) { return _mm256_set_m128(_mm256_cvtpd_ps(x.high), _mm256_cvtpd_ps(x.low)); }
+    /// The lowest value also for NaN: MAXPD gives the second operand when the first is NaN.
+    static doubles limited(const doubles &x, double lowest, double highest) {
+        const auto low = _mm256_set1_pd(lowest), high = _mm256_set1_pd(highest);
+        return {_mm256_min_pd(_mm256_max_pd(x.low, low), high), _mm256_min_pd(_mm256_max_pd(x.high, low), high)};
+    }
+    /// The low 32 bits of each f64.
+    static integers low_halves(const doubles &x) {
+        const auto low = _mm256_castpd_ps(x.low), high = _mm256_castpd_ps(x.high);
+        return in_fours(_mm256_castps_si256(_mm256_shuffle_ps(low, high, _MM_SHUFFLE(2, 0, 2, 0))));
+    }
     /// Rounds to odd (numerics.hpp): the neighbour of an inexact value whose last bit is set.
     static reals rounded_to_odd(const doubles &x) {
         const auto half = [](__m256d value) {
@@ -205,52 +215,53 @@ struct avx2 : vector_operators<32>, avx2_bytes {
     /// Explicit, because compilers omit VZEROUPPER on some paths, and LDMXCSR then waits 80 ns.
     static void zero_upper() { _mm256_zeroupper(); }
 
-    /// Rounds to s32, NaN and infinities to the lowest value, then saturates to 16 and to 8 bits.
-    template <bool InPairs, typename Integer, typename Result>
-    requires(sizeof(Integer) == 1) static several<avx2, 1> pack(
-            const Integer *, const Result &a, const Result &b, const Result &c, const Result &d) {
-        return {in_order<InPairs>(words_to_bytes<Integer>(rounded_to_words(a, b), rounded_to_words(c, d)))};
+    // Packing in steps, within each part of 128 bits; in_order() restores the order of columns. InPairs: load_pairs()
+    // gave a and b, and c and d. Rounding gives the lowest value for NaN and infinities.
+    static integers words(integers a, integers b) { return _mm256_packs_epi32(a, b); }
+    static integers words(reals a, reals b) { return words(to_integers(a), to_integers(b)); }
+    static integers add_saturated(integers a, integers b) { return _mm256_adds_epi16(a, b); } // of words
+    template <typename Integer>
+    static integers bytes(integers ab, integers cd) {
+        return std::is_signed_v<Integer> ? _mm256_packs_epi16(ab, cd) : _mm256_packus_epi16(ab, cd);
     }
-    /// The same for one vector, stored.
-    template <typename Integer, typename Result>
-    static void store_packed(Integer *p, const Result &a) {
-        const __m128i words = rounded_to_words(a);
+    template <bool InPairs>
+    static integers in_order(integers bytes) {
+        if (!InPairs) return _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+        const __m128i places = _mm_setr_epi8(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15);
+        return in_fours(_mm256_shuffle_epi8(bytes, _mm256_broadcastsi128_si256(places)));
+    }
+    template <bool InPairs, typename Integer>
+    requires(sizeof(Integer) == 1) static several<avx2, 1> pack(const Integer *, reals a, reals b, reals c, reals d) {
+        return {in_order<InPairs>(bytes<Integer>(words(a, b), words(c, d)))};
+    }
+    // The same for one vector, stored.
+    static __m128i words(integers a) {
+        return _mm_packs_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
+    }
+    static __m128i words(reals a) { return words(to_integers(a)); }
+    static __m128i add_saturated(__m128i a, __m128i b) { return _mm_adds_epi16(a, b); }
+    template <typename Integer>
+    static void store_packed(Integer *p, __m128i words) {
         _mm_storel_epi64(reinterpret_cast<__m128i *>(p),
                 std::is_signed_v<Integer> ? _mm_packs_epi16(words, words) : _mm_packus_epi16(words, words));
+    }
+    template <typename Integer>
+    static void store_packed(Integer *p, reals a) {
+        store_packed(p, words(a));
+    }
+    // Vectors of bytes.
+    static integers splat_bytes(int value) { return _mm256_set1_epi8(static_cast<char>(value)); }
+    static integers min_bytes(integers a, integers b) { return _mm256_min_epu8(a, b); }
+    static integers shift_words_right(integers a, int by) { return _mm256_srl_epi16(a, _mm_cvtsi32_si128(by)); }
+    /// 0 where a > b, as s8, does not hold.
+    static integers select_greater_bytes(integers a, integers b, integers then) {
+        return _mm256_and_si256(then, _mm256_cmpgt_epi8(a, b));
     }
     /// To 16 bits: integers, f16 and bf16.
     template <bool InPairs, typename T>
     requires(sizeof(T) == 2 && !InPairs) static several<avx2, 2> pack(const T *p, reals a, reals b, reals c, reals d) {
         return {to_words(p, a, b), to_words(p, c, d)};
     }
-    /// Four vectors as codes of a format. Bounded: they are finite, their codes have 8 bits at most, and there is a -0.
-    template <bool Bounded, bool InPairs>
-    static integers to_codes(const integers (&magnitudes)[4], const reals (&signs)[4], const code_signs &rule) {
-        const auto bits = [&](int k) { return as_integers(signs[k]); };
-        const __m256i given = to_bytes<std::uint8_t>(magnitudes[0], magnitudes[1], magnitudes[2], magnitudes[3]);
-        const __m256i code =
-                _mm256_min_epu8(given, _mm256_set1_epi8(static_cast<char>(Bounded ? rule.limit : rule.nan)));
-        const __m256i shifted = _mm256_srl_epi16(
-                to_bytes<std::int8_t>(bits(0), bits(1), bits(2), bits(3)), _mm_cvtsi32_si128(rule.sign_shift));
-        auto sign = _mm256_and_si256(shifted, _mm256_set1_epi8(static_cast<char>(0x80 >> rule.sign_shift)));
-        if (!Bounded) sign = _mm256_and_si256(sign, _mm256_cmpgt_epi8(given, _mm256_set1_epi8(rule.signless)));
-        return in_order<InPairs>(_mm256_or_si256(code, sign));
-    }
-
-    /// RNE(quotient) + zero point, saturated to integers of 32 bits: near 1.5 * 2^52 a double's low half is the
-    /// integer.
-    static integers saturated_sum(const doubles &quotient, const doubles &zero_point, double lowest, double highest) {
-        constexpr double origin = 0x1.8p52;
-        const auto half = [=](__m256d x, __m256d zp) {
-            // MAXPD gives the second operand when the first is NaN.
-            const auto bounded = _mm256_max_pd(x + _mm256_set1_pd(origin) + zp, _mm256_set1_pd(origin + lowest));
-            return _mm256_castpd_ps(_mm256_min_pd(bounded, _mm256_set1_pd(origin + highest)));
-        };
-        const auto low = half(quotient.low, zero_point.low), high = half(quotient.high, zero_point.high);
-        const auto evens = _mm256_castps_si256(_mm256_shuffle_ps(low, high, _MM_SHUFFLE(2, 0, 2, 0)));
-        return _mm256_permute4x64_epi64(evens, _MM_SHUFFLE(3, 1, 2, 0));
-    }
-
     static constexpr std::int64_t looked_up = 0; // tables of sixteen pay in AVX-512 only
   private:
     static __m128i to_float16(reals a) { return _mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT); }
@@ -312,35 +323,6 @@ struct avx2 : vector_operators<32>, avx2_bytes {
         if (count & 1) std::memcpy(to, &low, 1);
     }
 
-    static __m128i to_words(__m256i a) {
-        return _mm_packs_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
-    }
-    static __m128i rounded_to_words(reals a) { return to_words(_mm256_cvtps_epi32(a)); }
-    static __m128i rounded_to_words(const real_and_zero_point &a) {
-        return _mm_adds_epi16(rounded_to_words(a.real), to_words(a.zero_point));
-    }
-    static __m256i rounded_to_words(reals a, reals b) {
-        return _mm256_packs_epi32(_mm256_cvtps_epi32(a), _mm256_cvtps_epi32(b));
-    }
-    static __m256i rounded_to_words(const real_and_zero_point &a, const real_and_zero_point &b) {
-        return _mm256_adds_epi16(rounded_to_words(a.real, b.real), _mm256_packs_epi32(a.zero_point, b.zero_point));
-    }
-    /// Packs within each 128-bit half, so the groups of four bytes have the order a0 b0 c0 d0 a1 b1 c1 d1 (halves 0 and
-    /// 1). in_order() restores that of columns. InPairs: load_pairs() gave a and b, and c and d.
-    template <typename Integer>
-    static __m256i to_bytes(integers a, integers b, integers c, integers d) {
-        return words_to_bytes<Integer>(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
-    }
-    template <typename Integer>
-    static __m256i words_to_bytes(__m256i ab, __m256i cd) {
-        return std::is_signed_v<Integer> ? _mm256_packs_epi16(ab, cd) : _mm256_packus_epi16(ab, cd);
-    }
-    template <bool InPairs>
-    static __m256i in_order(__m256i bytes) {
-        if (!InPairs) return _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
-        const __m128i places = _mm_setr_epi8(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15);
-        return in_fours(_mm256_shuffle_epi8(bytes, _mm256_broadcastsi128_si256(places)));
-    }
     /// Converts to 16-bit integers, saturated.
     template <typename Integer>
     static integers to_words(const Integer *, reals a, reals b) {

@@ -121,6 +121,16 @@ struct avx512 : vector_operators<64>, avx512_bytes {
         return {_mm512_cvtepi32_pd(_mm512_castsi512_si256(x)), _mm512_cvtepi32_pd(_mm512_extracti64x4_epi64(x, 1))};
     }
     static reals to_reals(const doubles &x) { return joined(_mm512_cvtpd_ps(x.low), _mm512_cvtpd_ps(x.high)); }
+    /// The lowest value also for NaN: VMAXPD gives the second operand when the first is NaN.
+    static doubles limited(const doubles &x, double lowest, double highest) {
+        const auto low = _mm512_set1_pd(lowest), high = _mm512_set1_pd(highest);
+        return {_mm512_min_pd(_mm512_max_pd(x.low, low), high), _mm512_min_pd(_mm512_max_pd(x.high, low), high)};
+    }
+    /// The low 32 bits of each f64.
+    static integers low_halves(const doubles &x) {
+        const auto evens = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+        return _mm512_permutex2var_epi32(_mm512_castpd_si512(x.low), evens, _mm512_castpd_si512(x.high));
+    }
     /// Rounds to odd (numerics.hpp): towards 0, and sets the last bit of what is inexact.
     static reals rounded_to_odd(const doubles &x) {
         const auto half = [](__m512d value) {
@@ -153,13 +163,37 @@ struct avx512 : vector_operators<64>, avx512_bytes {
     /// Explicit, because compilers omit VZEROUPPER on some paths, and LDMXCSR then waits 80 ns.
     static void zero_upper() { _mm256_zeroupper(); }
 
-    /// Rounds to s32, NaN and infinities to the lowest value, then saturates to 16 and to 8 bits.
-    template <bool InPairs, typename Integer, typename Result>
-    requires(sizeof(Integer) == 1) static several<avx512, 1> pack(
-            const Integer *, const Result &a, const Result &b, const Result &c, const Result &d) {
-        return {in_order<InPairs>(words_to_bytes<Integer>(rounded_to_words(a, b), rounded_to_words(c, d)))};
+    // Packing in steps, within each part of 128 bits; in_order() restores the order of columns. InPairs: load_pairs()
+    // gave a and b, and c and d. Rounding gives the lowest value for NaN and infinities.
+    static integers words(integers a, integers b) { return _mm512_packs_epi32(a, b); }
+    static integers words(reals a, reals b) { return words(to_integers(a), to_integers(b)); }
+    static integers add_saturated(integers a, integers b) { return _mm512_adds_epi16(a, b); } // of words
+    template <typename Integer>
+    static integers bytes(integers ab, integers cd) {
+        return std::is_signed_v<Integer> ? _mm512_packs_epi16(ab, cd) : _mm512_packus_epi16(ab, cd);
     }
-    /// The same for one vector, stored.
+    template <bool InPairs>
+    static integers in_order(integers bytes) {
+        if (!InPairs)
+            return _mm512_permutexvar_epi32(
+                    _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), bytes);
+        const __m128i places = _mm_setr_epi8(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15);
+        return in_fours(_mm512_shuffle_epi8(bytes, _mm512_broadcast_i32x4(places)));
+    }
+    template <bool InPairs, typename Integer>
+    requires(sizeof(Integer) == 1) static several<avx512, 1> pack(const Integer *, reals a, reals b, reals c, reals d) {
+        return {in_order<InPairs>(bytes<Integer>(words(a, b), words(c, d)))};
+    }
+    // The same for one vector, stored.
+    static __m256i words(integers a) { return _mm512_cvtsepi32_epi16(a); }
+    static __m256i words(reals a) { return words(to_integers(a)); }
+    static __m256i add_saturated(__m256i a, __m256i b) { return _mm256_adds_epi16(a, b); }
+    template <typename Integer>
+    static void store_packed(Integer *p, __m256i words) {
+        const __m128i low = _mm256_castsi256_si128(words), high = _mm256_extracti128_si256(words, 1);
+        _mm_storeu_si128(reinterpret_cast<__m128i *>(p),
+                std::is_signed_v<Integer> ? _mm_packs_epi16(low, high) : _mm_packus_epi16(low, high));
+    }
     static void store_packed(std::int8_t *p, reals a) {
         _mm_storeu_si128(reinterpret_cast<__m128i *>(p), _mm512_cvtsepi32_epi8(to_integers(a)));
     }
@@ -167,13 +201,13 @@ struct avx512 : vector_operators<64>, avx512_bytes {
         const __m512i positive = _mm512_max_epi32(to_integers(a), _mm512_setzero_si512());
         _mm_storeu_si128(reinterpret_cast<__m128i *>(p), _mm512_cvtusepi32_epi8(positive));
     }
-    template <typename Integer>
-    static void store_packed(Integer *p, const real_and_zero_point &a) {
-        const __m256i words =
-                _mm256_adds_epi16(_mm512_cvtsepi32_epi16(to_integers(a.real)), _mm512_cvtsepi32_epi16(a.zero_point));
-        const __m128i low = _mm256_castsi256_si128(words), high = _mm256_extracti128_si256(words, 1);
-        _mm_storeu_si128(reinterpret_cast<__m128i *>(p),
-                std::is_signed_v<Integer> ? _mm_packs_epi16(low, high) : _mm_packus_epi16(low, high));
+    // Vectors of bytes.
+    static integers splat_bytes(int value) { return _mm512_set1_epi8(static_cast<char>(value)); }
+    static integers min_bytes(integers a, integers b) { return _mm512_min_epu8(a, b); }
+    static integers shift_words_right(integers a, int by) { return _mm512_srl_epi16(a, _mm_cvtsi32_si128(by)); }
+    /// 0 where a > b, as s8, does not hold.
+    static integers select_greater_bytes(integers a, integers b, integers then) {
+        return _mm512_maskz_mov_epi8(_mm512_cmpgt_epi8_mask(a, b), then);
     }
     /// To 16 bits: integers, f16 and bf16.
     template <bool InPairs, typename T>
@@ -181,38 +215,6 @@ struct avx512 : vector_operators<64>, avx512_bytes {
             const T *p, reals a, reals b, reals c, reals d) {
         return {to_words(p, a, b), to_words(p, c, d)};
     }
-    /// Four vectors as codes of a format. Bounded: they are finite, their codes have 8 bits at most, and there is a -0.
-    template <bool Bounded, bool InPairs>
-    static integers to_codes(const integers (&magnitudes)[4], const reals (&signs)[4], const code_signs &rule) {
-        const auto bits = [&](int k) { return as_integers(signs[k]); };
-        const __m512i given = to_bytes<std::uint8_t>(magnitudes[0], magnitudes[1], magnitudes[2], magnitudes[3]);
-        const __m512i code =
-                _mm512_min_epu8(given, _mm512_set1_epi8(static_cast<char>(Bounded ? rule.limit : rule.nan)));
-        const __m512i sign = _mm512_set1_epi8(static_cast<char>(0x80 >> rule.sign_shift));
-        const __m512i signed_bytes = to_bytes<std::int8_t>(bits(0), bits(1), bits(2), bits(3));
-        if (Bounded) {
-            const __m512i shifted = _mm512_srl_epi16(signed_bytes, _mm_cvtsi32_si128(rule.sign_shift));
-            return in_order<InPairs>(_mm512_or_si512(code, _mm512_and_si512(shifted, sign)));
-        }
-        const __mmask64 negative = _mm512_movepi8_mask(signed_bytes);
-        const __mmask64 has_sign = _mm512_mask_cmpgt_epi8_mask(negative, given, _mm512_set1_epi8(rule.signless));
-        return in_order<InPairs>(_mm512_mask_add_epi8(code, has_sign, code, sign));
-    }
-
-    /// RNE(quotient) + zero point, saturated to integers of 32 bits: near 1.5 * 2^52 a double's low half is the
-    /// integer.
-    static integers saturated_sum(const doubles &quotient, const doubles &zero_point, double lowest, double highest) {
-        constexpr double origin = 0x1.8p52;
-        const auto half = [=](__m512d x, __m512d zp) {
-            // VMAXPD gives the second operand when the first is NaN.
-            const auto bounded = _mm512_max_pd(x + _mm512_set1_pd(origin) + zp, _mm512_set1_pd(origin + lowest));
-            return _mm512_castpd_si512(_mm512_min_pd(bounded, _mm512_set1_pd(origin + highest)));
-        };
-        const auto evens = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-        return _mm512_permutex2var_epi32(
-                half(quotient.low, zero_point.low), evens, half(quotient.high, zero_point.high));
-    }
-
     // Lookup in a table of 32 by the low bits of an index.
     static constexpr bool has_tables_of_32 = true;
     struct real_table {
@@ -284,30 +286,6 @@ struct avx512 : vector_operators<64>, avx512_bytes {
         return _mm512_castps_si512(_mm512_fixupimm_ps(_mm512_castsi512_ps(rounded), a, quiet_nan, 0));
     }
 
-    /// Packs within each 128-bit quarter, so the groups of four bytes have the order a0 b0 c0 d0 a1 b1 ... in_order()
-    /// restores that of columns. InPairs: load_pairs() gave a and b, and c and d.
-    template <typename Integer>
-    static __m512i to_bytes(integers a, integers b, integers c, integers d) {
-        return words_to_bytes<Integer>(_mm512_packs_epi32(a, b), _mm512_packs_epi32(c, d));
-    }
-    template <typename Integer>
-    static __m512i words_to_bytes(__m512i ab, __m512i cd) {
-        return std::is_signed_v<Integer> ? _mm512_packs_epi16(ab, cd) : _mm512_packus_epi16(ab, cd);
-    }
-    static __m512i rounded_to_words(reals a, reals b) {
-        return _mm512_packs_epi32(_mm512_cvtps_epi32(a), _mm512_cvtps_epi32(b));
-    }
-    static __m512i rounded_to_words(const real_and_zero_point &a, const real_and_zero_point &b) {
-        return _mm512_adds_epi16(rounded_to_words(a.real, b.real), _mm512_packs_epi32(a.zero_point, b.zero_point));
-    }
-    template <bool InPairs>
-    static __m512i in_order(__m512i bytes) {
-        if (!InPairs)
-            return _mm512_permutexvar_epi32(
-                    _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), bytes);
-        const __m128i places = _mm_setr_epi8(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15);
-        return in_fours(_mm512_shuffle_epi8(bytes, _mm512_broadcast_i32x4(places)));
-    }
     /// Converts to 16-bit integers, saturated. Packs within 128-bit quarters, then restores column order.
     template <typename Integer>
     static integers to_words(const Integer *, reals a, reals b) {

@@ -28,10 +28,9 @@ struct avx512_fp16 {
     static reals fma(reals a, reals b, reals c) { return _mm512_fmadd_ph(a, b, c); }
     static reals min(reals bound, reals x) { return _mm512_min_ph(bound, x); } // NaN in x passes
 
-    /// RNE(x) + zero point. NaN and what s16 cannot represent become its lowest value before the sum.
-    static integers saturated_sum(reals x, integers zero_point) {
-        return _mm512_adds_epi16(_mm512_cvtph_epi16(x), zero_point);
-    }
+    /// To nearest even. NaN and what s16 cannot represent become its lowest value.
+    static integers to_integers(reals x) { return _mm512_cvtph_epi16(x); }
+    static integers add_saturated(integers a, integers b) { return _mm512_adds_epi16(a, b); }
 
     template <bool InPairs, typename Integer>
     static several<avx512_fp16, 2> pack(const Integer *, integers a, integers b, integers c, integers d) {

@@ -1,5 +1,5 @@
 // src/targets: what the processor can do, the choice of code by it, and the vectors of each instruction set. No other
-// folder asks the processor or includes its intrinsics, and none compares instruction sets by an order: an instruction
+// folder asks the processor or has its vectors, and none compares instruction sets by an order: an instruction
 // set is a set of features. May include: dynquant's public headers and elements. Start here, then simd.hpp, the
 // vocabulary of the vectors.
 #pragma once

@@ -36,11 +36,6 @@ template <int bytes>
 struct vector_operators
     : operators<typename lanes_of<float, bytes>::vector, typename lanes_of<long long, bytes>::vector,
               typename lanes_of<std::uint32_t, bytes>::vector> {
-    /// A real, and the zero point that packing adds after rounding it.
-    struct real_and_zero_point {
-        typename lanes_of<float, bytes>::vector real;
-        typename lanes_of<long long, bytes>::vector zero_point;
-    };
     /// A vector's reals as f64.
     struct doubles {
         typename lanes_of<double, bytes>::vector low, high;

@@ -67,6 +67,10 @@ struct scalar : operators<float, std::int32_t, std::uint32_t> {
     static reals round(reals x) { return __builtin_nearbyintf(x); }
     static doubles to_doubles(reals x) { return x; }
     static doubles to_doubles(integers x) { return x; }
+    static doubles limited(doubles x, double lowest, double highest) {
+        return x > lowest ? x < highest ? x : highest : lowest;
+    }
+    static integers low_halves(doubles x) { return static_cast<integers>(__builtin_bit_cast(std::int64_t, x)); }
     static reals to_reals(doubles x) { return static_cast<float>(x); }
     /// Rounds to odd (numerics.hpp): the neighbour of an inexact value whose last bit is set.
     static reals rounded_to_odd(doubles x) {
@@ -136,23 +140,6 @@ struct scalar : operators<float, std::int32_t, std::uint32_t> {
         for (int i = 0; i < 16; ++i)
             for (int j = 0; j < 32; ++j)
                 to[j * to_stride + i] = from[i * from_stride + j];
-    }
-    /// Four elements as codes of a format.
-    template <bool Bounded, bool InPairs>
-    static integers to_codes(const integers (&magnitudes)[4], const reals (&signs)[4], const code_signs &rule) {
-        std::uint8_t codes[4];
-        for (int k = 0; k < 4; ++k) {
-            const auto given = static_cast<std::uint8_t>(min(magnitudes[k], 255));
-            const bool has_sign = static_cast<std::int8_t>(given) > rule.signless && as_integers(signs[k]) < 0;
-            codes[k] = static_cast<std::uint8_t>(min(given, rule.nan) | (has_sign ? 0x80 >> rule.sign_shift : 0));
-        }
-        return __builtin_bit_cast(integers, codes);
-    }
-    /// RNE(quotient) + zero point, saturated to integers of 32 bits.
-    static integers saturated_sum(doubles quotient, doubles zero_point, double lowest, double highest) {
-        const double exact = __builtin_rint(quotient) + zero_point;
-        const double bounded = exact > lowest ? exact < highest ? exact : highest : lowest;
-        return static_cast<integers>(static_cast<std::uint32_t>(static_cast<std::int64_t>(bounded)));
     }
 };
 

@@ -1,8 +1,9 @@
 // Vectors of an instruction set: the one vocabulary of all loops that are compiled for one. scalar.hpp, avx2.hpp and
 // avx512.hpp have a type of it each, V, with static members only. operators.hpp gives those that are the same in all;
-// NAME_*.hpp extend one of these types by what few loops need. No other folder includes a header of intrinsics. All
-// types lie in anonymous namespaces: code for one instruction set must not be taken for code of another by the linker.
-// V has the members of scalar.hpp, their simplest definition. Most used are
+// NAME_*.hpp extend one of these types by what few loops need. No other folder has vectors of intrinsics. All types lie
+// in anonymous namespaces: code for one instruction set must not be taken for code of another by the linker. scalar.hpp
+// has the simplest definition of most members; types of more than one lane also pack in steps, words() and bytes(), and
+// have vectors of bytes. Most used are
 //     lanes                           32-bit lanes of a vector
 //     reals, integers                 f32 with the operators + - * /; s32 or any other bits
 //     splat(x)                        x in each lane
@@ -38,14 +39,6 @@ struct float16_bits {
 };
 struct bfloat16_bits {
     std::uint16_t bits;
-};
-
-/// How the codes of floats of 8 bits or fewer get their signs.
-struct code_signs {
-    std::uint8_t nan;     // replaces codes beyond 8 bits
-    std::int8_t signless; // codes that as s8 are at most this get no sign bit; codes beyond 8 bits are -1 there
-    int sign_shift;       // of the sign bit, from the highest bit of a byte
-    std::uint8_t limit;   // the code of magnitudes beyond the highest number
 };
 
 /// Consecutive vectors in memory.

@@ -133,9 +133,9 @@ MUTATIONS = [Mutation(*row) for row in [
      "return zero.added_to(remainder * V::splat(0.0F) + estimate);",
      "^strict.quantize/f32->[su]"),
     ("AVX2 quantize: the conversion of +infinity saturates, as ARM's", AVX2, VECTORS,
-     "return _mm256_packs_epi32(_mm256_cvtps_epi32(a), _mm256_cvtps_epi32(b));",
+     "return words(to_integers(a), to_integers(b));",
      "const __m256 most = _mm256_set1_ps(2147483520.0F);"
-     "return _mm256_packs_epi32(_mm256_cvtps_epi32(_mm256_min_ps(most, a)), _mm256_cvtps_epi32(_mm256_min_ps(most, b)));",
+     "return words(to_integers(_mm256_min_ps(most, a)), to_integers(_mm256_min_ps(most, b)));",
      "^(strict|onnx).quantize.small/(f32|bf16)->[su][248]$"),
     ("AVX2 small floats: ties towards zero", AVX2, SMALL_FLOATS,
      "return V::subtract(V::as_integers(magnitude + unit), base);",

@@ -49,6 +49,29 @@ template <typename V, typename W, int count>
     }
 }
 
+/// Four vectors of results, rounded and saturated to a narrower type.
+template <typename V, bool InPairs, typename Dst, typename Result>
+[[gnu::always_inline]] inline auto pack(const Dst *p, const Result (&r)[4]) {
+    return V::template pack<InPairs>(p, r[0], r[1], r[2], r[3]);
+}
+template <typename V, bool InPairs, typename Dst>
+[[gnu::always_inline]] inline auto pack(const Dst *, const real_and_zero_point<V> (&r)[4]) {
+    const auto words = [&](int k) {
+        return V::add_saturated(V::words(r[k].real, r[k + 1].real), V::words(r[k].zero_point, r[k + 1].zero_point));
+    };
+    return simd::several<V, 1> {V::template in_order<InPairs>(V::template bytes<Dst>(words(0), words(2)))};
+}
+
+/// The same for one vector, stored.
+template <typename V, typename Dst>
+[[gnu::always_inline]] inline void store_packed(Dst *p, const auto &result) {
+    V::store_packed(p, result);
+}
+template <typename V, typename Dst>
+[[gnu::always_inline]] inline void store_packed(Dst *p, const real_and_zero_point<V> &a) {
+    V::store_packed(p, V::add_saturated(V::words(a.real), V::words(a.zero_point)));
+}
+
 /// Stores the first `count` of four vectors of results.
 template <typename V, typename Dst, typename Result>
 [[gnu::always_inline]] inline void store_partial(Dst *p, std::int64_t count, const Result (&r)[4]) {
@@ -59,7 +82,7 @@ template <typename V, typename Dst, typename Result>
         for (std::int64_t k = 0; k < count; ++k)
             p[k] = V::template converted<Dst>(r[k]);
     } else {
-        const auto packed = V::template pack<false>(p, r[0], r[1], r[2], r[3]);
+        const auto packed = pack<V, false>(p, r);
         constexpr auto size = static_cast<std::int64_t>(sizeof(packed.at[0]));
         const auto bytes = count * static_cast<std::int64_t>(sizeof(Dst));
         for (std::int64_t k = 0; k < std::ssize(packed.at); ++k)
@@ -78,7 +101,7 @@ template <typename V, bool InPairs = false, typename Dst, typename Result>
     else if constexpr (V::lanes == 1)
         store_partial<V>(p, 4, r);
     else
-        store<V>(p, V::template pack<InPairs>(p, r[0], r[1], r[2], r[3]), stream);
+        store<V>(p, pack<V, InPairs>(p, r), stream);
 }
 
 /// Computes four vectors. If InPairs, bf16 is read in pairs, even and odd elements: they take an operation each, in
@@ -148,7 +171,7 @@ requires(!std::is_same_v<Dst, float>) [[gnu::always_inline]] inline void process
         if constexpr (Overruns && V::lanes > 1 && sizeof(Dst) == 1)
             if (end - i <= 2 * n) {
                 for (; i < end; i += n)
-                    V::store_packed(dst + i, formula_at(i)(load<V>(src + i)));
+                    store_packed<V>(dst + i, formula_at(i)(load<V>(src + i)));
                 return;
             }
         if (i < end) partial(i, end);
@@ -242,7 +265,7 @@ template <typename V, bool InPairs = true, typename Src, typename FormulaAt>
             magnitudes[k] = by.code(formula::is_limited ? magnitude : by.bounded(magnitude));
             x[k] = sign;
         }
-        const auto results = V::template to_codes<formula::is_bounded, in_pairs>(magnitudes, x, f);
+        const auto results = to_codes<V, formula::is_bounded, in_pairs>(magnitudes, x, f);
         stream &&left >= four ? V::stream(to, results) : V::store(to, results);
         if (left < four) std::memcpy(&dst[i], codes, static_cast<std::size_t>(left));
     }

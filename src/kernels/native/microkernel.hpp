@@ -31,8 +31,12 @@ struct rounding_table {
 };
 
 /// How magnitudes and signs become codes of a float type of 8 bits or fewer.
-struct small_float_encoding : simd::code_signs {
-    float bound; // larger magnitudes become this
+struct small_float_encoding {
+    std::uint8_t nan;     // replaces codes beyond 8 bits
+    std::int8_t signless; // codes that as s8 are at most this get no sign bit; codes beyond 8 bits are -1 there
+    int sign_shift;       // of the sign bit, from the highest bit of a byte
+    std::uint8_t limit;   // the code of magnitudes beyond the highest number
+    float bound;          // larger magnitudes become this
     const rounding_table *units;
 };
 

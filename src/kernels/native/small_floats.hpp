@@ -149,6 +149,30 @@ class narrowing {
     std::conditional_t<V::has_tables_of_32, tabled_units<V>, computed_units<V>> units_;
 };
 
+/// Joins the codes and signs of four vectors to bytes. Bounded: the magnitudes are finite, their codes have 8 bits at
+/// most, and there is a -0.
+template <typename V, bool Bounded, bool InPairs>
+[[gnu::always_inline]] inline typename V::integers to_codes(
+        const typename V::integers (&codes)[4], const typename V::reals (&signs)[4], const small_float_encoding &f) {
+    if constexpr (V::lanes == 1) {
+        std::uint8_t bytes[4];
+        for (int k = 0; k < 4; ++k) {
+            const auto given = static_cast<std::uint8_t>(V::min(codes[k], 255));
+            const bool has_sign = static_cast<std::int8_t>(given) > f.signless && V::as_integers(signs[k]) < 0;
+            bytes[k] = static_cast<std::uint8_t>(V::min(given, f.nan) | (has_sign ? 0x80 >> f.sign_shift : 0));
+        }
+        return __builtin_bit_cast(typename V::integers, bytes);
+    } else {
+        const auto words = [](auto a, auto b) { return V::words(V::as_integers(a), V::as_integers(b)); };
+        const auto given = V::template bytes<std::uint8_t>(V::words(codes[0], codes[1]), V::words(codes[2], codes[3]));
+        const auto sign_bytes = V::template bytes<std::int8_t>(words(signs[0], signs[1]), words(signs[2], signs[3]));
+        auto sign = V::bit_and(V::shift_words_right(sign_bytes, f.sign_shift), V::splat_bytes(0x80 >> f.sign_shift));
+        if (!Bounded) sign = V::select_greater_bytes(given, V::splat_bytes(f.signless), sign);
+        const auto code = V::min_bytes(given, V::splat_bytes(Bounded ? f.limit : f.nan));
+        return V::template in_order<InPairs>(V::bit_or(code, sign));
+    }
+}
+
 // Loads: integers as V::integers, floats as V::reals.
 
 template <typename V, typename T>

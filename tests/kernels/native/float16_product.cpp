@@ -75,9 +75,8 @@ struct one_float16 {
     static integers splat(std::int32_t value) { return static_cast<std::int16_t>(value); }
     static reals fma(reals a, reals b, reals c) { return rounded(std::fma(a, b, c)); }
     static reals min(reals bound, reals x) { return bound < x ? bound : x; }
-    static integers saturated_sum(reals x, integers zero_point) {
-        return static_cast<integers>(std::nearbyint(x)) + zero_point;
-    }
+    static integers to_integers(reals x) { return static_cast<integers>(std::nearbyint(x)); }
+    static integers add_saturated(integers a, integers b) { return a + b; }
 };
 
 TEST(float16_product, takes_zero_points_as_the_family_prepares_them) {

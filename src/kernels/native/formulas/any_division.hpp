@@ -7,6 +7,14 @@
 namespace dynquant::kernels::native {
 namespace {
 
+/// RNE(quotient) + zero point, saturated: near 1.5 * 2^52 the low half of an f64 is the integer.
+template <typename V>
+[[gnu::always_inline]] inline typename V::integers saturated_sum(
+        const typename V::doubles &quotient, const typename V::doubles &zero_point, double lowest, double highest) {
+    constexpr double origin = 0x1.8p52;
+    return V::low_halves(V::limited(quotient + V::splat(origin) + zero_point, origin + lowest, origin + highest));
+}
+
 /// RNE(x / s) + zp, saturated to 32 bits. u32 is less 2^31, as its zero points are; the last step adds it.
 template <typename V, typename Integer>
 struct wide_division {
@@ -15,7 +23,7 @@ struct wide_division {
     typename V::integers zero_point;
     static wide_division from(auto take) { return {take(take.p.scale), take(take.p.zero_point)}; }
     [[gnu::always_inline]] typename V::integers operator()(typename V::reals x) const {
-        const auto sum = V::saturated_sum(V::to_doubles(x / scale), V::to_doubles(zero_point), INT32_MIN, INT32_MAX);
+        const auto sum = saturated_sum<V>(V::to_doubles(x / scale), V::to_doubles(zero_point), INT32_MIN, INT32_MAX);
         return std::is_signed_v<Integer> ? sum : V::add(sum, V::splat(INT32_MIN));
     }
 };
@@ -48,7 +56,7 @@ struct any_sum {
     [[gnu::noinline]] typename V::integers operator()(typename V::reals x) const {
         const double lowest = quotient.options.to_u32 ? 0 : -0x1p31;
         const double less = quotient.options.zero_points_of_u32 ? 0x1p31 : 0;
-        return V::saturated_sum(quotient(x), V::to_doubles(zero_point) + V::splat(less), lowest, lowest + (0x1p32 - 1));
+        return saturated_sum<V>(quotient(x), V::to_doubles(zero_point) + V::splat(less), lowest, lowest + (0x1p32 - 1));
     }
 };
 

@@ -115,13 +115,18 @@ struct rounded_zero {
 /// rounded_zero for dst and zero points of 8 bits. The zero point is added as a 16-bit word while packing, which takes
 /// half an operation instead of two. Saturated words give the same bytes as exact sums.
 template <typename V>
+struct real_and_zero_point {
+    typename V::reals real;
+    typename V::integers zero_point;
+};
+template <typename V>
 struct word_zero {
     using element = std::int32_t;
     typename V::integers zero_point;
     static void prepare(std::int64_t, const std::int32_t *, std::int32_t *) {} // in place
     static word_zero of(std::int32_t zero_point) { return {V::splat(zero_point)}; }
     static word_zero from(typename V::integers zero_point) { return {zero_point}; }
-    typename V::real_and_zero_point added_to(typename V::reals x) const { return {x, zero_point}; }
+    real_and_zero_point<V> added_to(typename V::reals x) const { return {x, zero_point}; }
 };
 
 // ---- Rounding to the division's type -------------------------------------------------------------------

@@ -35,7 +35,7 @@ struct float16_product {
 
     [[gnu::always_inline]] typename H::integers operator()(typename H::reals x) const {
         x = H::min(limit, x);
-        return H::saturated_sum(H::fma(x, high, x * low), zero_point);
+        return H::add_saturated(H::to_integers(H::fma(x, high, x * low)), zero_point);
     }
 };
 
