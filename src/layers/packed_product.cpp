@@ -27,7 +27,7 @@ constexpr std::int64_t min_amx_line = 32;
 const panel_kind &best_kind(const packed_product::problem &p) {
     using namespace targets;
     const bool takes_tiles =
-            has(p.available, amx_int8 | avx512_vnni) && p.channels * p.taps / p.lines >= min_amx_line && request_amx();
+            has(p.available, amx_int8) && p.channels * p.taps / p.lines >= min_amx_line && request_amx();
     return kind_for_columns(
             *pick(takes_tiles ? p.available : p.available & ~feature::amx_int8, panels_table), p.columns);
 }

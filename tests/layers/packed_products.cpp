@@ -34,7 +34,7 @@ std::vector<tested_kind> runnable_kinds() {
             kinds.push_back({name, &of.of[i]});
     };
     for (const auto &[name, of] : test::runnable(panels_table))
-        if (name != "amx_int8" || (has(of_processor(), avx512_vnni) && request_amx())) add(name, *of);
+        if (name != "amx_int8" || request_amx()) add(name, *of);
     for (const auto &[name, of] : test::runnable(word_panels_table))
         kinds.push_back({name + "_words", of});
     if (has(of_processor(), avx2)) add("emulated_avx2_vnni", emulated_avx2_vnni_panels);

@@ -12,14 +12,6 @@ using dynquant::concat, dynquant::data_type, dynquant::dims;
 using kind = layers::float_step::kind;
 using sets = std::vector<targets::instruction_set>;
 
-/// What a kernel is compiled for. Products ask for AMX beside VNNI.
-sets compiled_for(std::initializer_list<std::string_view> names) {
-    auto result = sets_named(names);
-    for (auto &set : result)
-        if (set.needs == targets::amx_int8) set.needs |= targets::avx512_vnni;
-    return result;
-}
-
 plan product(const dims &x, std::int64_t columns) {
     plan p;
     p.x = x;
@@ -167,7 +159,7 @@ group sums_of(const std::string &name, const sets &by, const std::vector<plan> &
 }
 
 group steps_of_layers(int times) {
-    group g {"layers.steps", compiled_for({"scalar", "avx2", "avx512", "avx512_vbmi"}), {}};
+    group g {"layers.steps", sets_named({"scalar", "avx2", "avx512", "avx512_vbmi"}), {}};
     for (const auto &steps : chains()) {
         auto &c = g.cells.emplace_back();
         c.name = concat(g.name, '/', steps.name);
@@ -188,8 +180,7 @@ group steps_of_layers(int times) {
 }
 
 group quantized_layers(int times) {
-    group g {
-            "layers.quantized", compiled_for({"scalar", "avx2", "avx2_vnni", "avx512", "avx512_vnni", "amx_int8"}), {}};
+    group g {"layers.quantized", sets_named({"scalar", "avx2", "avx2_vnni", "avx512", "avx512_vnni", "amx_int8"}), {}};
     for (const bool by_row : {false, true}) {
         auto &c = g.cells.emplace_back();
         c.name = concat(g.name, by_row ? "/by_row" : "/per_tensor");
@@ -210,7 +201,7 @@ group quantized_layers(int times) {
 }
 
 group tables_of_bytes() {
-    group g {"layers.lookup", compiled_for({"scalar", "avx2", "avx512", "avx512_vbmi"}), {}};
+    group g {"layers.lookup", sets_named({"scalar", "avx2", "avx512", "avx512_vbmi"}), {}};
     for (const bool in_place : {false, true}) {
         auto &c = g.cells.emplace_back();
         c.name = concat(g.name, in_place ? "/in_place" : "/apart");
@@ -222,7 +213,7 @@ group tables_of_bytes() {
 }
 
 group narrow_products(int times) {
-    group g {"layers.narrow", compiled_for({"scalar", "avx2", "avx512"}), {}};
+    group g {"layers.narrow", sets_named({"scalar", "avx2", "avx512"}), {}};
     constexpr std::int64_t shapes[][3] = {{1, 37, 70}, {1, 1103, 9}, {2, 64, 64}, {3, 19, 5}, {4, 130, 33}, {5, 7, 140},
             {6, 41, 17}, {9, 100, 24}, {12, 33, 65}, {13, 40, 80}, {26, 96, 50}, {97, 20, 100}, {200, 64, 180}};
     for (const auto type :
@@ -250,13 +241,13 @@ group narrow_products(int times) {
 } // namespace
 
 std::vector<group> layer_groups() {
-    const auto of_products = compiled_for({"scalar", "avx2", "avx2_vnni", "avx512_vnni", "amx_int8"});
+    const auto of_products = sets_named({"scalar", "avx2", "avx2_vnni", "avx512_vnni", "amx_int8"});
     return {
             sums_of("matmul", of_products, products(), 3),
             sums_of("conv", of_products, convolutions(), 3),
-            sums_of("depthwise", compiled_for({"scalar", "avx2", "avx2_vnni", "avx512", "avx512_vnni"}),
+            sums_of("depthwise", sets_named({"scalar", "avx2", "avx2_vnni", "avx512", "avx512_vnni"}),
                     depthwise_convolutions(), 3),
-            sums_of("planar", compiled_for({"scalar", "avx2", "avx2_vnni", "avx512_vnni"}), planar_convolutions(), 3),
+            sums_of("planar", sets_named({"scalar", "avx2", "avx2_vnni", "avx512_vnni"}), planar_convolutions(), 3),
             steps_of_layers(3),
             quantized_layers(3),
             tables_of_bytes(),
