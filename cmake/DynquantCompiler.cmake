@@ -23,3 +23,12 @@ function(dynquant_set_warnings target)
         $<IF:$<CXX_COMPILER_ID:GNU>,-Wshadow=local,-Wshadow> # g++'s -Wshadow warns of a constructor status(status)
         $<$<BOOL:${DYNQUANT_WERROR}>:-Werror>)
 endfunction()
+
+# dynquant_sources(<variable> <folder>...): the .cpp files in these folders of the current one and below, but in isa/,
+# where dynquant_add_loops() looks
+function(dynquant_sources variable)
+    list(TRANSFORM ARGN APPEND "/*.cpp")
+    file(GLOB_RECURSE sources RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" CONFIGURE_DEPENDS ${ARGN})
+    list(FILTER sources EXCLUDE REGEX "(^|/)isa/")
+    set(${variable} ${sources} PARENT_SCOPE)
+endfunction()
