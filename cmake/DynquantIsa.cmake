@@ -68,7 +68,7 @@ constinit const @of_TYPE@ @set@_@name@ = @name@_of<dynquant::simd::@set@>;
         endif()
         # -O3 in every optimized build: g++'s -O2 does not vectorize the loops that prepare parameters and transpose
         # tiles. What a target sets for one of these sources comes later, and wins.
-        set_source_files_properties("${source}" PROPERTIES
+        set_source_files_properties("${source}" PROPERTIES SKIP_PRECOMPILE_HEADERS ON # they have other flags
             COMPILE_OPTIONS "${dynquant_flags_of_${set}};$<$<NOT:$<CONFIG:Debug>>:-O3>")
         target_sources(${target} PRIVATE "${source}")
         string(APPEND externs "extern const ${of_TYPE} ${set}_${name};\n")
