@@ -75,7 +75,7 @@ TEST_P(row_shapes, groups_along_the_row) {
             ASSERT_TRUE(mixed({3, groups * group}, {1, group}));
 }
 
-TEST_P(row_shapes, blocks_of_rows) { // rows share parameters, and several blocks share one preparation of them
+TEST_P(row_shapes, blocks_of_rows) { // rows share parameters, and several blocks share one panel_state of them
     for (const std::int64_t rows : {6, 31, 33, 70})
         for (const std::int64_t columns : {16, 40, 48, 64, 144}) {
             ASSERT_TRUE(mixed({2, rows, columns}, {1, 32, 1}));

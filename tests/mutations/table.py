@@ -4,7 +4,7 @@ import collections
 
 # Compiled: the reference, and what it loads and stores with; the native kernel of an instruction set.
 REFERENCE, STORE = "kernels/reference/reference.cpp", "elements/load_store.cpp"
-SCALAR, AVX2 = "kernels/native/isa/scalar_set.cpp", "kernels/native/isa/avx2_set.cpp"
+SCALAR, AVX2 = "kernels/native/isa/scalar_loops.cpp", "kernels/native/isa/avx2_loops.cpp"
 MATMUL, DEPTHWISE, PLANAR = (f"layers/{folder}isa/scalar.cpp" for folder in ("", "depthwise/", "planar/"))
 STEPS, NARROW = "layers/steps/isa/scalar_float_steps.cpp", "layers/narrow/isa/scalar_narrow.cpp"
 # Changed.

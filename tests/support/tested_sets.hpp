@@ -37,11 +37,11 @@ std::vector<tested<Function>> runnable_functions(const targets::candidate<const 
     return result;
 }
 
-using tested_set = tested<const kernels::native::instruction_set *>;
+using tested_set = tested<const kernels::native::kernel_loops *>;
 
 /// The tables of microkernels.
 inline std::vector<tested_set> available_sets() {
-    return runnable(kernels::native::set_table);
+    return runnable(kernels::native::loops_table);
 }
 
 } // namespace dynquant::test

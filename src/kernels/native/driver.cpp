@@ -39,14 +39,14 @@ void copy_as(const void *from, std::int64_t from_stride, std::int64_t count, voi
                 static_cast<const std::byte *>(from) + i * from_stride * size, sizeof(T));
 }
 
-void gather(const instruction_set &set, const void *tensor, data_type type, std::int64_t first, std::int64_t stride,
+void gather(const kernel_loops &loops, const void *tensor, data_type type, std::int64_t first, std::int64_t stride,
         std::int64_t count, void *to) {
     const auto bits = bits_of(type);
     const auto *const from = address(tensor, type, first);
     if (bits == 32) return copy_as<std::uint32_t>(from, stride, count, to, 1);
     if (bits == 16) return copy_as<std::uint16_t>(from, stride, count, to, 1);
     if (bits == 8)
-        return set.gather_bytes(
+        return loops.gather_bytes(
                 reinterpret_cast<const unsigned char *>(from), stride, count, static_cast<unsigned char *>(to));
     std::memset(to, 0, static_cast<std::size_t>(count));
     for (std::int64_t i = 0; i < count; ++i)
@@ -79,10 +79,10 @@ struct alignas(64) tile {
 };
 
 /// Reads `count` elements to a dense array of the type that the formulas read. `spare` is scratch space.
-void read(const instruction_set &set, const staging &m, const void *src, std::int64_t first, std::int64_t stride,
+void read(const kernel_loops &loops, const staging &m, const void *src, std::int64_t first, std::int64_t stride,
         std::int64_t count, void *to, tile &spare) {
     if (stride != 1) {
-        gather(set, src, m.src, first, stride, count, m.read ? spare.bytes : to);
+        gather(loops, src, m.src, first, stride, count, m.read ? spare.bytes : to);
         if (m.read) m.read(spare.bytes, 0, count, to);
     } else if (m.read) {
         m.read(src, first, count, to);
@@ -139,11 +139,11 @@ void move(prepared_parameters &at, parameter_access &g, form by, std::int64_t ro
             // A read may write beyond a row's end; the next row's read overwrites that.
             const auto rows_of_read = at_once(r.src_step, r.src_stride);
             for (std::int64_t i = 0; reads && i < rows; i += rows_of_read)
-                read(*p.set, m, c.src, src + i * r.src_step, r.src_stride, rows_of_read * count,
+                read(*p.loops, m, c.src, src + i * r.src_step, r.src_stride, rows_of_read * count,
                         in.bytes + i * count * m.src_bytes, out);
             auto parameters = at;
             auto access = g;
-            move(parameters, access, how, row, column, p.set->lanes);
+            move(parameters, access, how, row, column, p.loops->lanes);
             const void *const x = reads ? in.bytes : address(c.src, m.src, src);
             void *const y = writes ? out.bytes : address(c.dst, m.dst, dst);
             const bool may_stream = how == form::rows || how == form::cols || p.encoding;
@@ -179,10 +179,10 @@ bool gain_by_streaming(const resolved &how, const placed_rows &r, bool keeps_lin
 }
 
 /// The state of parameters of which `elements` elements use one scale.
-preparation with_exact_scale(
-        const exact_formulas &f, preparation state, std::int64_t elements, const parameter_columns &parameters) {
-    const bool tests = state == preparation::guarded && elements >= f.min_elements_to_test;
-    return tests && f.is_exact(parameters) ? preparation::exact : state;
+panel_state with_exact_scale(
+        const exact_formulas &f, panel_state state, std::int64_t elements, const parameter_columns &parameters) {
+    const bool tests = state == panel_state::guarded && elements >= f.min_elements_to_test;
+    return tests && f.is_exact(parameters) ? panel_state::exact : state;
 }
 
 const staged_kernel &choose(const resolved &how, std::int64_t columns, bool keeps_lines) {
@@ -191,7 +191,7 @@ const staged_kernel &choose(const resolved &how, std::int64_t columns, bool keep
 }
 
 /// Computes rows by what the plan has resolved for the state of their parameters.
-[[gnu::noinline]] void compute_dense_rows(const plan &p, const resolved_states &states, preparation state,
+[[gnu::noinline]] void compute_dense_rows(const plan &p, const resolved_states &states, panel_state state,
         const prepared_parameters &at, const call &c, const placed_rows &r, parameter_access g) {
     const auto by = states[state].by;
     if (by == form::rows && g.parameter_step == 0)
@@ -333,7 +333,7 @@ void compute_flat(const plan &p, const call &c) {
     else
         compute_dense_rows(
                 p, w.own, state, at, c, {1, row.extent, 0, 0, row.src_stride, 0, 0, row.dst_stride}, {0, {}, 1});
-    p.set->zero_upper();
+    p.loops->zero_upper();
 }
 
 void compute(const plan &p, const walk &w, const call &c, const rectangle &r) {
@@ -343,8 +343,8 @@ void compute(const plan &p, const walk &w, const call &c, const rectangle &r) {
         case walk::order::transposed: compute_transposed(p, w, c, r); break;
     }
     if (c.stream)
-        p.set->fence(); // orders non-temporal stores before the store that signals completion to other threads
-    p.set->zero_upper();
+        p.loops->fence(); // orders non-temporal stores before the store that signals completion to other threads
+    p.loops->zero_upper();
 }
 
 } // namespace dynquant::kernels::native

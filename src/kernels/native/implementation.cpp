@@ -13,19 +13,23 @@
 namespace dynquant::kernels::native {
 namespace {
 
-/// A table with formulas for exact scales of f16.
-instruction_set with(const instruction_set &set, const float16_formulas &exact) {
-    static std::vector<family> families(set.families, set.families + set.family_count);
-    const auto exact_to = [&](data_type dst) -> exact_formulas & {
-        const formula_query to_dst = {direction::quantize, dst, false, numerics::onnx, precision::f16, true};
-        return families[static_cast<std::size_t>(&family_for(set, to_dst) - set.families)].exact;
-    };
-    exact_to(data_type::u8) = exact.to_u8;
-    exact_to(data_type::s8) = exact.to_s8;
-    auto result = set;
-    result.families = families.data();
-    return result;
-}
+/// A table with formulas for exact scales of f16, and the families to which it refers.
+struct set_with_float16 {
+    std::vector<family> families;
+    kernel_loops loops;
+
+    set_with_float16(const kernel_loops &of, const float16_formulas &exact)
+        : families(of.families, of.families + of.family_count)
+        , loops(of) {
+        const auto exact_to = [&](data_type dst) -> exact_formulas & {
+            const formula_query to_dst = {direction::quantize, dst, false, numerics::onnx, precision::f16, true};
+            return families[static_cast<std::size_t>(&family_for(of, to_dst) - of.families)].exact;
+        };
+        exact_to(data_type::u8) = exact.to_u8;
+        exact_to(data_type::s8) = exact.to_s8;
+        loops.families = families.data();
+    }
+};
 
 /// Whether each byte of dst is written by one grain only. Elements of less than 8 bits may share a byte only within a
 /// grain's row. If this holds for all walks, it holds across walks.
@@ -40,10 +44,10 @@ bool may_split(const walk &w, data_type dst) {
 class planned final : public implementation {
   public:
     planned(const quantization &q, const std::vector<canonical_form> &forms, const settings &s,
-            const instruction_set &set, streaming when)
-        : plan_(plan_of(q, forms, set))
+            const kernel_loops &loops, streaming when)
+        : plan_(plan_of(q, forms, loops))
         , has_second_scales_(q.second_scales.has_value())
-        , isa_(set.name)
+        , isa_(loops.name)
         , threads_(s.threads) {
         std::int64_t elements = 0;
         bool splits = true;
@@ -108,17 +112,17 @@ class planned final : public implementation {
 
 } // namespace
 
-const instruction_set &instruction_set_for(targets::features available) {
-    const auto &set = *targets::pick(available, set_table);
+const kernel_loops &loops_for(targets::features available) {
+    const auto &loops = *targets::pick(available, loops_table);
     const auto &exact = *targets::pick(available, float16_table);
-    if (!exact.to_u8.is_exact) return set;
-    static const auto with_float16 = with(set, exact); // no processor has two
-    return with_float16;
+    if (!exact.to_u8.is_exact) return loops;
+    static const set_with_float16 with_float16(loops, exact); // no processor has two
+    return with_float16.loops;
 }
 
 std::unique_ptr<implementation> implement(const quantization &q, const std::vector<canonical_form> &forms,
-        const settings &s, const instruction_set &set, streaming when) {
-    return std::make_unique<planned>(q, forms, s, set, when);
+        const settings &s, const kernel_loops &loops, streaming when) {
+    return std::make_unique<planned>(q, forms, s, loops, when);
 }
 
 } // namespace dynquant::kernels::native

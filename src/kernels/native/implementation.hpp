@@ -13,7 +13,7 @@
 
 namespace dynquant::kernels::native {
 
-const instruction_set &instruction_set_for(targets::features available);
+const kernel_loops &loops_for(targets::features available);
 
 /// Which results bypass the caches. large: those for which pays_to_stream() (processor.hpp). always: for boxes of a
 /// statement for which it pays, and for tests.
@@ -21,11 +21,10 @@ enum class streaming { large, always };
 
 /// `forms` is canonicalize(q).
 std::unique_ptr<implementation> implement(const quantization &q, const std::vector<canonical_form> &forms,
-        const settings &s, const instruction_set &set, streaming when = streaming::large);
+        const settings &s, const kernel_loops &loops, streaming when = streaming::large);
 
 /// implement() of a statement whose scales are computed (dynquant::scale_rule): ranges of blocks, parameters, and then
 /// a statement with these parameters, a box of the tensor at a time.
-std::unique_ptr<implementation> implement_computed(
-        const quantization &q, const settings &s, const instruction_set &set);
+std::unique_ptr<implementation> implement_computed(const quantization &q, const settings &s, const kernel_loops &loops);
 
 } // namespace dynquant::kernels::native

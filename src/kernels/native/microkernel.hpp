@@ -179,11 +179,11 @@ class microkernels {
 /// Which formulas the parameters of a panel allow: those for any parameters, those for parameters that pass the
 /// family's guard, or those that need no zero points, within the guard if the family has one. The last is no result of
 /// a preparation: those for one exact scale, within the guard.
-enum class preparation { any_parameters, guarded, no_zero_points, exact };
+enum class panel_state { any_parameters, guarded, no_zero_points, exact };
 constexpr int preparations = 4;
 
 /// Makes, in place, parameters of `count` fetched ones, and returns for which formulas they are.
-using prepare_function = preparation (*)(std::int64_t count, const parameter_columns &);
+using prepare_function = panel_state (*)(std::int64_t count, const parameter_columns &);
 
 /// Computes one dense row under one parameter, given as the bits of its scale and as a zero point, unless the parameter
 /// is outside the family's guard. Returns whether it did.
@@ -311,7 +311,7 @@ struct group_microkernels {
 enum class group_formula { product_s8, quotient_s8, sum_s8, sum_u8, codes, count };
 
 /// All code of an instruction set.
-struct instruction_set {
+struct kernel_loops {
     const char *name;
     int lanes;
     const family *families; // the first that computes a statement is its family
@@ -343,7 +343,7 @@ struct float16_formulas {
     exact_formulas to_u8, to_s8;
 };
 
-extern const targets::candidate<const instruction_set *> set_table[];
+extern const targets::candidate<const kernel_loops *> loops_table[];
 extern const targets::candidate<const float16_formulas *> float16_table[];
 
 } // namespace dynquant::kernels::native

@@ -11,9 +11,9 @@ class native_kernel_type final : public kernel {
     kernel_kind kind() const override { return kernel_kind::native; }
 
     attempt prepare(const quantization &q, const settings &s) const override {
-        const auto &set = instruction_set_for(s.available);
-        if (q.computed) return {implement_computed(q, s, set)};
-        return {implement(q, canonicalize(q), s, set)};
+        const auto &loops = loops_for(s.available);
+        if (q.computed) return {implement_computed(q, s, loops)};
+        return {implement(q, canonicalize(q), s, loops)};
     }
 };
 

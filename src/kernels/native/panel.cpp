@@ -79,7 +79,7 @@ void read(const plan &p, const parameter_grid &from, const void *data, data_type
     if (type == data_type::s8) return copy<std::int32_t, std::int8_t>(from, data, column);
     auto *const reals = static_cast<float *>(column);
     auto *const integers = static_cast<std::int32_t *>(column);
-    const auto codec = p.set->code.read[type];
+    const auto codec = p.loops->code.read[type];
     const bool integral = traits(type).integral, to_bytes = integral && traits(type).bits < 8;
     std::int8_t bytes[panel_capacity + 2 * widest_step];
     if (codec && (from.stride == 1 || from.count == 1)) {
@@ -143,7 +143,7 @@ void panel::prepare(const parameter_grid &from) {
 /// Initializes what a partial vector after `count` columns reads but does not store. Stale parameters do there, so each
 /// column is initialized once. Codes are computed four vectors at a time.
 void panel::pad(std::int64_t count) {
-    const auto end = count + (p.encoding ? widest_step : p.set->lanes);
+    const auto end = count + (p.encoding ? widest_step : p.loops->lanes);
     const auto first = std::max(count, filled_);
     for (auto *const column : columns_.column)
         if (first < end) std::fill(static_cast<float *>(column) + first, static_cast<float *>(column) + end, 1.0F);
@@ -176,7 +176,7 @@ void panel::prepare_all(const parameter_grid &wanted) {
 void panel::extend(void *column, const walk &w, std::int64_t width) {
     auto *const bytes = static_cast<std::byte *>(column);
     auto filled = w.period > 0 ? std::min(w.period, width) : width;
-    if (w.group_length > 1) p.set->expand(filled, {w.index.data(), w.first.data()}, column);
+    if (w.group_length > 1) p.loops->expand(filled, {w.index.data(), w.first.data()}, column);
     for (; filled < width; filled *= 2)
         std::memcpy(bytes + filled * 4, bytes, static_cast<std::size_t>(std::min(filled, width - filled)) * 4);
 }

@@ -58,7 +58,7 @@ division_options options_of(const quantization &q) {
 
 /// Codecs between the types of q and those of the formulas.
 staging memory_of(const quantization &q, const plan &p) {
-    const auto &code = p.set->code;
+    const auto &code = p.loops->code;
     const auto &f = *p.formulas;
     staging m = {
             q.src.type, q.dst.type, traits(f.reads).bits / 8, traits(f.writes).bits / 8, nullptr, nullptr, nullptr};
@@ -109,7 +109,7 @@ class walks_of {
   public:
     walks_of(plan &of, const quantization &q)
         : p(of)
-        , lanes_(of.set->lanes)
+        , lanes_(of.loops->lanes)
         , widens_(of.memory.dst_bytes > of.memory.src_bytes)
         , transposes_src_(q.dir == direction::dequantize && traits(q.src.type).bits <= 8)
         , transposes_dst_(q.dir == direction::quantize && traits(q.dst.type).bits == 8 && traits(q.dst.type).integral) {
@@ -285,23 +285,24 @@ class walks_of {
 
 } // namespace
 
-const family &family_for(const instruction_set &set, const formula_query &q) {
-    const auto *const end = set.families + set.family_count;
-    const auto *const found = std::find_if(set.families, end, [&](const family &f) { return computes(f.computes, q); });
+const family &family_for(const kernel_loops &loops, const formula_query &q) {
+    const auto *const end = loops.families + loops.family_count;
+    const auto *const found =
+            std::find_if(loops.families, end, [&](const family &f) { return computes(f.computes, q); });
     if (found != end) return *found;
     throw std::logic_error("the native kernel has no formula for a statement that is valid");
 }
 
-plan plan_of(const quantization &q, const std::vector<canonical_form> &forms, const instruction_set &set) {
+plan plan_of(const quantization &q, const std::vector<canonical_form> &forms, const kernel_loops &loops) {
     plan p = {};
-    p.set = &set;
+    p.loops = &loops;
     p.scales = q.scales.type;
     p.has_global_scale = q.dir == direction::dequantize && q.second_scales.has_value();
     p.has_zero_points = q.zero_points.has_value();
     p.zero_points = q.zero_points ? q.zero_points->type : data_type::s32;
     p.division = q.dir == direction::quantize ? q.division : precision::f32;
-    p.formulas = &family_for(set, query_of(q));
-    p.encoding = (q.saturate ? set.code.saturating_encodings : set.code.encodings)[q.dst.type];
+    p.formulas = &family_for(loops, query_of(q));
+    p.encoding = (q.saturate ? loops.code.saturating_encodings : loops.code.encodings)[q.dst.type];
     p.constants = {limit_of(q, p.encoding), options_of(q)};
     const bool is_u32 = q.src.type == data_type::u32 || q.dst.type == data_type::u32; // zero points less 2^31
     p.no_zero_point = is_u32 ? INT32_MIN : 0;

@@ -44,7 +44,7 @@ struct resolved {
 struct resolved_states {
     resolved entries[preparations];
 
-    const resolved &operator[](preparation state) const { return entries[static_cast<int>(state)]; }
+    const resolved &operator[](panel_state state) const { return entries[static_cast<int>(state)]; }
 };
 
 // ---- Plans and walks --------------------------------------------------------------------------------------
@@ -71,7 +71,7 @@ struct walk {
 };
 
 struct plan {
-    const instruction_set *set;
+    const kernel_loops *loops;
     const family *formulas;
     staging memory; // of formulas and memory; resolve() leaves out what a microkernel does
     data_type scales, zero_points;
@@ -86,10 +86,10 @@ struct plan {
 };
 
 /// The first family of the table that computes such statements.
-const family &family_for(const instruction_set &set, const formula_query &q);
+const family &family_for(const kernel_loops &loops, const formula_query &q);
 
 /// `forms` is canonicalize(q).
-plan plan_of(const quantization &q, const std::vector<canonical_form> &forms, const instruction_set &set);
+plan plan_of(const quantization &q, const std::vector<canonical_form> &forms, const kernel_loops &loops);
 
 /// Resolves a walk of a plan that is complete but for this.
 void resolve(const plan &p, walk &w);
@@ -200,7 +200,7 @@ class panel {
     void prepare_columns(const walk &w, std::int64_t first, std::int64_t width);
 
     prepared_parameters at(std::int64_t column) const { return {columns_.from(column), p.constants}; }
-    preparation state() const { return state_; }
+    panel_state state() const { return state_; }
 
     const plan &p;
     const call &c;
@@ -213,7 +213,7 @@ class panel {
     parameter_grid now_ = {0, 0, -1}; // the row that base_ belongs to
     std::int64_t base_ = 0, rows_left_ = 0, next_row_ = 0, width_ = 0;
     std::int64_t filled_ = 0; // initialized columns
-    preparation state_ = preparation::any_parameters;
+    panel_state state_ = panel_state::any_parameters;
     std::int64_t capacity_;
     parameter_columns columns_;
 };

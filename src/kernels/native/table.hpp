@@ -75,8 +75,8 @@ template <typename V>
 constexpr auto families_of = all_families<V, all_families<V, 64>().count>();
 
 template <typename V>
-constexpr instruction_set table_of() {
-    instruction_set set = {};
+constexpr kernel_loops table_of() {
+    kernel_loops set = {};
     set.name = V::name;
     set.lanes = V::lanes;
     set.families = families_of<V>.rows;
@@ -112,7 +112,7 @@ constexpr instruction_set table_of() {
 }
 
 template <typename V>
-constexpr instruction_set set_of = table_of<V>();
+constexpr kernel_loops loops_of = table_of<V>();
 
 } // namespace
 } // namespace dynquant::kernels::native

@@ -78,11 +78,11 @@ class quantized_tiles : tiles {
                 compute_lines(walker, column, columns, rows);
                 auto *const dst = static_cast<unsigned char *>(c.dst) + walker.dst + column;
                 if (w.is_narrow) {
-                    p.set->interleave(lines.bytes, lines.step, columns, rows, dst);
+                    p.loops->interleave(lines.bytes, lines.step, columns, rows, dst);
                     continue;
                 }
                 for (std::int64_t first = 0; first < rows; first += side)
-                    p.set->transpose_out(lines.bytes + first, lines.step, columns, std::min(side, rows - first),
+                    p.loops->transpose_out(lines.bytes + first, lines.step, columns, std::min(side, rows - first),
                             dst + first * across.dst_stride, across.dst_stride);
             }
         }
@@ -144,7 +144,7 @@ class dequantized_tiles : tiles {
         for (auto row = r.row_begin; row < r.row_end; row += rows, walker.advance(rows)) {
             rows = walker.rows_left(std::min(narrow_length, r.row_end - row));
             const auto *const src = static_cast<const unsigned char *>(c.src) + walker.src;
-            p.set->interleave(src, along.src_stride, planes, rows, lines.bytes);
+            p.loops->interleave(src, along.src_stride, planes, rows, lines.bytes);
             parameters.prepare_columns(w, walker.parameter, width);
             const auto count = rows * planes, whole = count / width * width;
             const auto rows_of_periods = [&](std::int64_t begin, std::int64_t of_rows, std::int64_t columns) {
@@ -164,7 +164,7 @@ class dequantized_tiles : tiles {
         const auto at = src + column * along.src_stride;
         auto *const to = lines.bytes + first;
         if (traits(p.memory.src).bits == 8)
-            return p.set->transpose_in(
+            return p.loops->transpose_in(
                     static_cast<const unsigned char *>(c.src) + at, along.src_stride, columns, rows, to, lines.step);
         transpose_packed(at, columns, rows, to);
     }
@@ -179,14 +179,14 @@ class dequantized_tiles : tiles {
         alignas(64) unsigned char unpacked[side * side + 2 * widest_step];
         for (std::int64_t i = 0; i < columns; ++i) // writes whole vectors, which the next line overwrites
             unpack_(c.src, at + i * along.src_stride, rows, unpacked + i * side);
-        p.set->transpose_in(unpacked, side, columns, rows, to, lines.step);
+        p.loops->transpose_in(unpacked, side, columns, rows, to, lines.step);
     }
 
     /// transpose_packed() of elements of 4 bits, in pairs: the bytes of src are transposed first, to half as many
     /// lines.
     void transpose_pairs(std::int64_t at, std::int64_t columns, std::int64_t rows, bool is_signed, unsigned char *to) {
         alignas(64) unsigned char pairs[side / 2 * side];
-        p.set->transpose_in(static_cast<const unsigned char *>(c.src) + at / 2, along.src_stride / 2, columns, rows / 2,
+        p.loops->transpose_in(static_cast<const unsigned char *>(c.src) + at / 2, along.src_stride / 2, columns, rows / 2,
                 pairs, side);
         for (std::int64_t row = 0; row < rows; row += 2, to += 2 * lines.step)
             split_pairs(pairs + row / 2 * side, is_signed, to, to + lines.step);
@@ -263,7 +263,7 @@ class dequantized_tiles : tiles {
                 g);
     }
 
-    const read_function unpack_ = p.set->code.unpack[p.memory.src];
+    const read_function unpack_ = p.loops->code.unpack[p.memory.src];
 };
 
 template <typename Tiles>

@@ -10,7 +10,7 @@
 namespace dynquant::kernels::native {
 namespace {
 
-const auto &scalar_set = instruction_set_for(targets::scalar);
+const auto &scalar_set = loops_for(targets::scalar);
 
 /// All that may differ in what a family computes. Most of these are not valid.
 std::vector<quantization> candidates() {

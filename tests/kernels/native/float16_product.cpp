@@ -26,7 +26,7 @@ using namespace kernels::native;
 std::vector<tested_set> methods() {
     auto result = available_sets();
     if (targets::has(targets::of_processor(), targets::avx512_fp16))
-        result.push_back({"avx512_fp16", &instruction_set_for(targets::avx512_fp16)});
+        result.push_back({"avx512_fp16", &loops_for(targets::avx512_fp16)});
     return result;
 }
 
@@ -87,7 +87,7 @@ TEST(float16_product, takes_zero_points_as_the_family_prepares_them) {
                 const formula_query query = {direction::quantize, dst, false, numerics::onnx, precision::f16, true};
                 float scale = 0.25F, reciprocal = 0;
                 const prepared_parameters p = {{{&scale, &reciprocal, &zero_point}}, {}};
-                ASSERT_EQ(family_for(*by.code, query).prepare(1, p.columns), preparation::guarded);
+                ASSERT_EQ(family_for(*by.code, query).prepare(1, p.columns), panel_state::guarded);
                 using formula = float16_product<one_float16>;
                 const auto taken = taken_by<formula>(p);
                 EXPECT_EQ(formula::from(kernels::native::broadcast<one_float16, formula> {taken, 0})(1.25F),

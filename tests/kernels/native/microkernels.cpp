@@ -148,7 +148,7 @@ class formula_sample {
     struct prepared {
         std::vector<float> scale, second;
         std::vector<std::int32_t> zero; // or the bits of reals
-        preparation state;
+        panel_state state;
 
         parameter_columns columns() { return {{scale.data(), second.data(), zero.data()}}; }
     };
@@ -195,7 +195,7 @@ std::uint32_t widened(data_type type, data_type from, std::uint32_t bits) {
 
 class microkernels_of : public testing::TestWithParam<std::tuple<tested_set, formula_case>> {
   protected:
-    const instruction_set &set = *std::get<0>(GetParam()).code;
+    const kernel_loops &set = *std::get<0>(GetParam()).code;
     const formula_case &of = std::get<1>(GetParam());
     const family &formulas = family_for(set, of.query());
 
@@ -295,11 +295,11 @@ TEST_P(microkernels_of, are_right_in_every_form_at_every_length) {
             const bool per_row = form.parameter_step == 1;
             const formula_sample sample(of, how, form.group_length, per_row);
             auto p = sample.prepare(formulas);
-            const auto &m = p.state == preparation::any_parameters ? formulas.any_parameters
-                    : p.state == preparation::guarded              ? formulas.guarded
+            const auto &m = p.state == panel_state::any_parameters ? formulas.any_parameters
+                    : p.state == panel_state::guarded              ? formulas.guarded
                                                                    : formulas.no_zero_points;
             std::vector<const microkernels *> all = {&m};
-            if (p.state == preparation::guarded && formulas.exact.is_exact && sample.is_exact_by(formulas))
+            if (p.state == panel_state::guarded && formulas.exact.is_exact && sample.is_exact_by(formulas))
                 all.push_back(&formulas.exact.kernels);
             for (const auto *each : all)
                 for (const auto &chosen : forms_of(*each)) {

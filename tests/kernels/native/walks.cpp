@@ -12,8 +12,8 @@ namespace {
 using order = walk::order;
 
 /// The walk for 16 lanes. A plan runs nothing, so any processor will do.
-instruction_set sixteen_lanes() {
-    auto set = instruction_set_for(targets::scalar);
+kernel_loops sixteen_lanes() {
+    auto set = loops_for(targets::scalar);
     static std::vector<family> families(set.families, set.families + set.family_count);
     set.lanes = 16;
     set.families = families.data();
@@ -125,21 +125,21 @@ TEST(resolved, microkernels_of_a_state_stage_what_they_do_not_read) {
         return walks_for({64}, {64}, std::move(strides), {}, data_type::f16)[0].own;
     };
     const auto dense = of_f16({});
-    EXPECT_FALSE(dense[preparation::any_parameters].usual.is_direct);
-    EXPECT_NE(dense[preparation::any_parameters].usual.memory.read, nullptr);
-    EXPECT_TRUE(dense[preparation::guarded].usual.is_direct);
-    EXPECT_EQ(dense[preparation::guarded].usual.memory.read, nullptr);
+    EXPECT_FALSE(dense[panel_state::any_parameters].usual.is_direct);
+    EXPECT_NE(dense[panel_state::any_parameters].usual.memory.read, nullptr);
+    EXPECT_TRUE(dense[panel_state::guarded].usual.is_direct);
+    EXPECT_EQ(dense[panel_state::guarded].usual.memory.read, nullptr);
     const auto strided = of_f16({2});
-    EXPECT_FALSE(strided[preparation::guarded].usual.is_direct);
-    EXPECT_NE(strided[preparation::guarded].usual.memory.read, nullptr);
+    EXPECT_FALSE(strided[panel_state::guarded].usual.is_direct);
+    EXPECT_NE(strided[panel_state::guarded].usual.memory.read, nullptr);
 }
 
 TEST(resolved, groups_are_rows_in_states_that_lack_their_form) {
     const auto w = walk_for({500, 16}, {1, 16});
-    EXPECT_EQ(w.own[preparation::guarded].most_rows_of_groups, 0);
-    EXPECT_EQ(w.own[preparation::no_zero_points].most_rows_of_groups, INT64_MAX);
-    EXPECT_EQ(w.of_groups[preparation::guarded].by, form::rows);
-    EXPECT_NE(w.of_groups[preparation::guarded].usual.kernel, nullptr);
+    EXPECT_EQ(w.own[panel_state::guarded].most_rows_of_groups, 0);
+    EXPECT_EQ(w.own[panel_state::no_zero_points].most_rows_of_groups, INT64_MAX);
+    EXPECT_EQ(w.of_groups[panel_state::guarded].by, form::rows);
+    EXPECT_NE(w.of_groups[panel_state::guarded].usual.kernel, nullptr);
 }
 
 } // namespace

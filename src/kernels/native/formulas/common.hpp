@@ -234,8 +234,8 @@ inline examined examine(std::int64_t count, const float *scale, float *reciproca
 }
 
 /// For formulas that take parameters as they are fetched.
-inline preparation prepare_nothing(std::int64_t, const parameter_columns &) {
-    return preparation::any_parameters;
+inline panel_state prepare_nothing(std::int64_t, const parameter_columns &) {
+    return panel_state::any_parameters;
 }
 
 } // namespace

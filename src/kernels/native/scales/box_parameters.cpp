@@ -6,16 +6,16 @@
 
 namespace dynquant::kernels::native {
 
-parameter_formulas::parameter_formulas(const quantization &q, const instruction_set &set)
+parameter_formulas::parameter_formulas(const quantization &q, const kernel_loops &loops)
     : formula_(q)
-    , set_(set)
+    , loops_(loops)
     , src_(q.src.type)
     , dst_(q.dst.type)
     , has_global_(q.second_scales.has_value())
     , has_zero_points_(q.zero_points.has_value()) {
     // f16 overflows to infinity, f8_e4m3 saturates.
     const bool saturates = q.scales.type == data_type::f8_e4m3;
-    write_ = (saturates ? set.code.write_saturated : set.code.write)[q.scales.type];
+    write_ = (saturates ? loops.code.write_saturated : loops.code.write)[q.scales.type];
 }
 
 namespace {
@@ -43,7 +43,7 @@ void parameter_formulas::widen(std::int64_t count, std::uint32_t *low, std::uint
     for (auto *const bounds : {low, high}) {
         std::memcpy(bits, bounds, static_cast<std::size_t>(count) * sizeof(bits[0]));
         if (src_ == data_type::f16)
-            set_.code.read[src_](bits, 0, count, bounds);
+            loops_.code.read[src_](bits, 0, count, bounds);
         else // not by the codec: loading a vector just after storing a part of it stalls
             for (std::int64_t i = 0; i < count; ++i)
                 bounds[i] = static_cast<std::uint32_t>(bits[i]) << 16;
@@ -61,7 +61,7 @@ found_parameters parameter_formulas::compute(const arguments &args, std::int64_t
     alignas(64) float scale[box_capacity + widest_step];
     p.scale = scale;
     if (has_global_) std::memcpy(&p.global, args.second_scales, sizeof p.global);
-    const auto found = set_.find_parameters(formula_, p);
+    const auto found = loops_.find_parameters(formula_, p);
     write_scales(p, args.computed_scales, first);
     if (p.zero_point) write_zero_points(p.zero_point, p.count, args.computed_zero_points, first);
     return found;
@@ -111,7 +111,7 @@ void parameter_formulas::write_zero_points(
     auto *const put = traits(dst_).bits == 8 ? static_cast<std::uint8_t *>(to) + first : bytes;
     for (std::int64_t i = 0; i < count; ++i)
         put[i] = static_cast<std::uint8_t>(zero_point[i]);
-    if (put == bytes) set_.code.write[dst_](bytes, count, to, first, false);
+    if (put == bytes) loops_.code.write[dst_](bytes, count, to, first, false);
 }
 
 } // namespace dynquant::kernels::native

@@ -34,7 +34,7 @@ struct alignas(64) group_arrays {
 
 class parameter_formulas {
   public:
-    parameter_formulas(const quantization &q, const instruction_set &set);
+    parameter_formulas(const quantization &q, const kernel_loops &loops);
 
     /// Sets ranges to those of no element. For whole vectors, as widen() and compute() read these.
     void make_empty(std::int64_t count, std::uint32_t *low, std::uint32_t *high) const;
@@ -57,7 +57,7 @@ class parameter_formulas {
     void write_zero_points(const std::int32_t *zero_point, std::int64_t count, void *to, std::int64_t first) const;
 
     numerics_contract::scale_formula formula_;
-    const instruction_set &set_;
+    const kernel_loops &loops_;
     data_type src_, dst_;
     bool has_global_, has_zero_points_;
     write_function write_; // scales of f16, bf16 and f8_e4m3

@@ -110,19 +110,19 @@ unit whole(const canonical_form &form) {
 
 class computed_scales final : public implementation {
   public:
-    computed_scales(quantization q, const settings &s, const instruction_set &set)
+    computed_scales(quantization q, const settings &s, const kernel_loops &loops)
         : q_(std::move(q))
-        , formulas_(q_, set)
-        , set_(set)
-        , ranges_(set.ranges[traits(q_.src.type).bits == 16])
+        , formulas_(q_, loops)
+        , loops_(loops)
+        , ranges_(loops.ranges[traits(q_.src.type).bits == 16])
         , is_absolute_(q_.computed->range == scale_range::absmax)
-        , isa_(set.name)
+        , isa_(loops.name)
         , threads_(s.threads)
         , src_bytes_(traits(q_.src.type).bits / 8)
         , dst_bits_(traits(q_.dst.type).bits)
         , elements_(*volume(q_.src.dims))
         , streams_(pays_to_stream(q_.src.type, q_.dst.type, elements_))
-        , groups_(groups::of(q_, formulas_, set, streams_))
+        , groups_(groups::of(q_, formulas_, loops, streams_))
         , tiling_(groups_ ? groups_->box() : cut(q_))
         , src_strides_(strides_of(q_.src))
         , dst_strides_(strides_of(q_.dst))
@@ -145,8 +145,8 @@ class computed_scales final : public implementation {
         parallel::for_each_part(box_count_, static_cast<int>(parts), [&](parallel::range part) {
             for (auto i = part.begin; i < part.end; ++i)
                 if (!groups_ || !groups_->compute(args, i)) run_alone(args, i);
-            if (streams_) set_.fence();
-            set_.zero_upper();
+            if (streams_) loops_.fence();
+            loops_.zero_upper();
         });
     }
 
@@ -197,7 +197,7 @@ class computed_scales final : public implementation {
                 for (auto &form : forms)
                     form.begin.dst += first;
                 result.quantize.push_back(
-                        implement(q, forms, s, set_, streams_ ? streaming::always : streaming::large));
+                        implement(q, forms, s, loops_, streams_ ? streaming::always : streaming::large));
             }
             if (dst_strides_ == src_strides_) {
                 result.ranges = result.elements;
@@ -313,7 +313,7 @@ class computed_scales final : public implementation {
             add({rows, columns, x, loop.src_stride, nullptr, 0, false}, loop.parameter_stride,
                     reinterpret_cast<std::byte *>(r.low) + offset, reinterpret_cast<std::byte *>(r.high) + offset);
         }
-        set_.zero_upper();
+        loops_.zero_upper();
     }
 
     /// For rows of src that are not dense.
@@ -364,7 +364,7 @@ class computed_scales final : public implementation {
 
     quantization q_;
     parameter_formulas formulas_;
-    const instruction_set &set_;
+    const kernel_loops &loops_;
     const range_functions &ranges_;
     bool is_absolute_;
     const char *isa_;
@@ -384,10 +384,10 @@ class computed_scales final : public implementation {
 } // namespace
 
 std::unique_ptr<implementation> implement_computed(
-        const quantization &q, const settings &s, const instruction_set &set) {
-    if (volume(q.src.dims) > 0) return std::make_unique<computed_scales>(simplified(q), s, set);
+        const quantization &q, const settings &s, const kernel_loops &loops) {
+    if (volume(q.src.dims) > 0) return std::make_unique<computed_scales>(simplified(q), s, loops);
     const auto nothing = quantization_of_box(q);
-    return implement(nothing, canonicalize(nothing), s, set);
+    return implement(nothing, canonicalize(nothing), s, loops);
 }
 
 } // namespace dynquant::kernels::native

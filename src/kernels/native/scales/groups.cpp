@@ -50,10 +50,10 @@ std::int64_t groups_together(std::int64_t bytes_of_group, std::int64_t length, b
 
 } // namespace
 
-groups::groups(const quantization &q, const parameter_formulas &formulas, const instruction_set &set, bool streams)
+groups::groups(const quantization &q, const parameter_formulas &formulas, const kernel_loops &loops, bool streams)
     : formulas_(formulas)
-    , add_rows_(set.ranges[traits(q.src.type).bits == 16].add_rows[q.computed->range == scale_range::absmax])
-    , encoding_((q.saturate ? set.code.saturating_encodings : set.code.encodings)[q.dst.type])
+    , add_rows_(loops.ranges[traits(q.src.type).bits == 16].add_rows[q.computed->range == scale_range::absmax])
+    , encoding_((q.saturate ? loops.code.saturating_encodings : loops.code.encodings)[q.dst.type])
     , count_(q.src.dims[0])
     , length_(q.src.dims[1])
     , src_bytes_(traits(q.src.type).bits / 8)
@@ -67,23 +67,23 @@ groups::groups(const quantization &q, const parameter_formulas &formulas, const 
     together_ = groups_together(bytes, length_, !streams, packed);
     // In the caches, the next box is brought to the first level while this one is quantized.
     ahead_ = streams || together_ * bytes > usual_bytes ? prefetch_distance : together_ * bytes;
-    if (packed) pack_ = (integral_ ? set.code.write : set.code.write_bytes)[q.dst.type];
+    if (packed) pack_ = (integral_ ? loops.code.write : loops.code.write_bytes)[q.dst.type];
     const auto formula = !integral_         ? group_formula::codes
             : !traits(q.dst.type).is_signed ? group_formula::sum_u8
             : q.zero_points                 ? group_formula::sum_s8
             : divides                       ? group_formula::quotient_s8
                                             : group_formula::product_s8;
     const auto src = q.src.type == data_type::f32 ? 0 : q.src.type == data_type::f16 ? 1 : 2;
-    const auto &of = set.groups[src][static_cast<int>(formula)];
+    const auto &of = loops.groups[src][static_cast<int>(formula)];
     const bool by_64s = length_ % 64 == 0 && (length_ < min_length_of_rows || !integral_);
     by_rows_ = length_ != 16 && length_ != 32 && !by_64s;
     codes_ = length_ == 16 ? of.of_16 : length_ == 32 ? of.of_32 : by_64s ? of.of_64s : of.of_any;
 }
 
 std::optional<groups> groups::of(
-        quantization &q, const parameter_formulas &formulas, const instruction_set &set, bool streams) {
+        quantization &q, const parameter_formulas &formulas, const kernel_loops &loops, bool streams) {
     if (!reshape(q)) return {};
-    const groups found(q, formulas, set, streams);
+    const groups found(q, formulas, loops, streams);
     return found.codes_ ? std::optional(found) : std::nullopt;
 }
 

@@ -15,7 +15,7 @@ class groups {
     /// Gives q the dims {groups, elements of a group}, if its blocks are groups. None if they are not, or if the
     /// instruction set has no microkernel for them.
     static std::optional<groups> of(
-            quantization &q, const parameter_formulas &formulas, const instruction_set &set, bool streams);
+            quantization &q, const parameter_formulas &formulas, const kernel_loops &loops, bool streams);
 
     tiling box() const { return {{std::min(together_, count_), length_}, false}; }
 
@@ -24,7 +24,7 @@ class groups {
     bool compute(const arguments &args, std::int64_t number) const;
 
   private:
-    groups(const quantization &q, const parameter_formulas &formulas, const instruction_set &set, bool streams);
+    groups(const quantization &q, const parameter_formulas &formulas, const kernel_loops &loops, bool streams);
 
     const parameter_formulas &formulas_;
     range_function add_rows_;
