@@ -37,6 +37,12 @@ builder floats() {
     return b;
 }
 
+/// `of` and a node behind it, whose result is v.
+builder after(builder of, const char *op, const names &inputs) {
+    of.then(op, inputs, {"v"});
+    return of;
+}
+
 void quantize(builder &b, const std::string &x, const std::string &y, onnx::element_type to = type::int8) {
     b.add(y, to, dims {3, 5});
     b.then("QuantizeLinear", {x, "y_scale", "y_zero_point"}, {y});
@@ -202,21 +208,19 @@ TEST(layer_match, a_slope_is_one_value_or_one_for_each_channel) {
         ASSERT_TRUE(m);
         EXPECT_EQ(kinds_of(*m), std::vector {kind::leaky_relu});
         EXPECT_EQ(m->steps.front().a.size(), slopes);
-        EXPECT_EQ(m->end, "value 'y': expected one node that takes it, given 0");
+        EXPECT_EQ(m->end, "value 'v': expected one node that takes it, given 0");
     };
     for (const auto &shape : {dims {}, dims {1}, dims {1, 1}, dims {5}, dims {1, 5}}) {
         auto b = floats();
         b.add_floats("slope", shape);
-        b.then("PRelu", {"f", "slope"}, {"y"});
-        expect(b, shape.empty() || shape.back() == 1 ? 1 : 5);
+        expect(after(b, "PRelu", {"f", "slope"}), shape.empty() || shape.back() == 1 ? 1 : 5);
     }
     const auto convolution = [](const dims &slope) {
         auto b = inputs_of({5, 2, 3, 3});
         b.then("ConvInteger", {"x", "w"}, {"sums"});
         b.cast("sums", "f");
         b.add_floats("slope", slope);
-        b.then("PRelu", {"f", "slope"}, {"y"});
-        return b;
+        return after(b, "PRelu", {"f", "slope"});
     };
     for (const auto &shape : {dims {1}, dims {5, 1, 1}, dims {1, 5, 1, 1}})
         expect(convolution(shape), shape.size() == 1 ? 1 : 5);
@@ -234,8 +238,7 @@ TEST(layer_match, another_add_of_integers_ends_it) {
         b.add_integers("larger", {2, 1, 5});
         b.add_integers("one", {});
         b.add_floats("float", {});
-        b.then("Add", {"sums", other}, {"biased"});
-        return b;
+        return after(b, "Add", {"sums", other});
     };
     const auto expect = [](const builder &b, std::size_t nodes, const std::string &end) {
         const auto m = b.find().found;
@@ -251,9 +254,7 @@ TEST(layer_match, another_add_of_integers_ends_it) {
     expect(add("larger"), 1, at + "'larger': " + channels + ", given shape 2x1x5");
     expect(add("float"), 1, at + "'float': expected type int32, given float");
     expect(add("other"), 1, at + "expected a constant beside 'sums', given 'other'");
-    auto b = add("one");
-    b.then("Add", {"biased", "one"}, {"again"});
-    expect(b, 2, "after 'biased' expected Cast, given node 'Add_2' (Add)");
+    expect(after(add("one"), "Add", {"v", "one"}), 2, "after 'v' expected Cast, given node 'Add_2' (Add)");
 }
 
 TEST(layer_match, a_scale_of_1_and_a_zero_point_of_0_are_no_steps) {
@@ -290,34 +291,27 @@ TEST(layer_match, says_where_it_ends) {
     EXPECT_EQ(end_of(b), "value 'sums' is also an output of the graph");
 
     EXPECT_EQ(end_of(floats()), "value 'f': expected one node that takes it, given 0");
-    b = floats();
-    b.then("Relu", {"f"}, {"v1"});
+    b = after(floats(), "Relu", {"f"});
     b.then("Relu", {"f"}, {"v2"});
     EXPECT_EQ(end_of(b), "value 'f': expected one node that takes it, given 2");
 
-    const auto end_after = [](builder of, const char *op, const names &inputs) {
-        of.then(op, inputs, {"v"});
-        return end_of(of);
-    };
-    EXPECT_EQ(end_after(product(), "Relu", {"sums"}), "after 'sums' expected Cast, given node 'Relu_1' (Relu)");
+    EXPECT_EQ(end_of(after(product(), "Relu", {"sums"})), "after 'sums' expected Cast, given node 'Relu_1' (Relu)");
     b = product();
     b.cast("sums", "f", type::int64);
     EXPECT_EQ(end_of(b), "node 'Cast_1' (Cast): expected a result of float");
-    b = floats();
-    b.then("Abs", {"f"}, {"v"});
+    b = after(floats(), "Abs", {"f"});
     EXPECT_EQ(end_of(b), "after 'f' expected Mul, given node 'Abs_2' (Abs)");
     b.g.nodes.back().name.clear();
     EXPECT_EQ(end_of(b), "after 'f' expected Mul, given node of 'v' (Abs)");
     b.g.nodes.back().outputs = {none};
     EXPECT_EQ(end_of(b), "after 'f' expected Mul, given node (Abs)");
-    b = floats();
-    b.then("Relu", {"f"}, {"v"});
+    b = after(floats(), "Relu", {"f"});
     b.then("Abs", {"v"}, {"y"});
     EXPECT_EQ(end_of(b), "after 'v' expected QuantizeLinear, given node 'Abs_3' (Abs)");
 
     b = floats();
     b.add_floats("c", {3, 1});
-    b.then("Mul", {"f", "c"}, {"v"});
+    b = after(b, "Mul", {"f", "c"});
     EXPECT_EQ(end_of(b),
             "node 'Mul_2' (Mul): 'c': expected one value, or one for each channel of shape 3x5, given shape 3x1");
     b["f"].shape.reset();
@@ -327,11 +321,11 @@ TEST(layer_match, says_where_it_ends) {
     b = floats();
     b.add_floats("c", {});
     for (const std::string op : {"Div", "Sub", "PRelu"})
-        EXPECT_EQ(end_after(b, op.c_str(), {"c", "f"}),
+        EXPECT_EQ(end_of(after(b, op.c_str(), {"c", "f"})),
                 "node '" + op + "_2' (" + op + "): expected 'f' as its first input");
-    EXPECT_EQ(end_after(floats(), "PRelu", {"f", "slope"}),
+    EXPECT_EQ(end_of(after(floats(), "PRelu", {"f", "slope"})),
             "node 'PRelu_2' (PRelu): expected a constant beside 'f', given 'slope'");
-    EXPECT_EQ(end_after(floats(), "Clip", {"f", "low"}),
+    EXPECT_EQ(end_of(after(floats(), "Clip", {"f", "low"})),
             "node 'Clip_2' (Clip): 'low': expected a constant float of one value");
 }
 
@@ -445,24 +439,16 @@ builder activation(bool is_of_bytes, bool is_half, const char *curve, const dims
     b.add_floats("y_scale", {}, 1);
     b.add_bytes("y_zero_point", {}, 0, type::int8);
     b.add_floats("last_scale", last_scale);
-    std::string at = "f";
     if (is_of_bytes) {
         quantize(b, "f", "q");
         b.then("DequantizeLinear", {"q", "y_scale", "y_zero_point"}, {"d"});
-        at = "d";
     }
-    if (is_half) {
-        b.cast(at, "h", type::float16);
-        at = "h";
-    }
-    b.then(curve, {at}, {"t"});
-    at = "t";
-    if (is_half) {
-        b.cast("t", "back");
-        at = "back";
-    }
+    const std::string real = is_of_bytes ? "d" : "f";
+    if (is_half) b.cast(real, "h", type::float16);
+    b.then(curve, {is_half ? "h" : real}, {"t"});
+    if (is_half) b.cast("t", "back");
     b.add("y", type::int8, dims {3, 5});
-    b.then("QuantizeLinear", {at, "last_scale", "y_zero_point"}, {"y"});
+    b.then("QuantizeLinear", {is_half ? "back" : "t", "last_scale", "y_zero_point"}, {"y"});
     return b;
 }
 
