@@ -33,9 +33,8 @@ const std::vector<int> expected = {6, 2, 250, 10, 0, 104};
 TEST_F(drop_in_functions, both_ways_to_execute) {
     const auto compiled = compiled_quantize();
     buffers b;
-    std::vector<dnnl_graph_tensor_t> made = {
-            tensor(x, b.src), tensor(scales, b.scale), tensor(zps, b.zero_point), tensor(y, b.dst)};
-    const_dnnl_graph_tensor_t in[] = {made[0], made[1], made[2]}, out[] = {made[3]};
+    const_dnnl_graph_tensor_t in[] = {tensor(x, b.src), tensor(scales, b.scale), tensor(zps, b.zero_point)},
+                              out[] = {tensor(y, b.dst)};
     ok(dnnl_graph_compiled_partition_execute(compiled, stream, 3, in, 1, out));
     EXPECT_EQ(b.results(), expected);
     std::memset(b.dst, 0, sizeof b.dst);
@@ -45,9 +44,6 @@ TEST_F(drop_in_functions, both_ways_to_execute) {
     EXPECT_EQ(dnnl_graph_compiled_partition_execute(compiled, stream, 2, in, 1, out), dnnl_invalid_arguments);
     EXPECT_EQ(dnnl_graph_compiled_partition_execute(compiled, stream, 3, nullptr, 1, out), dnnl_invalid_arguments);
     EXPECT_EQ(dnnl_graph_compiled_partition_execute(compiled, nullptr, 3, in, 1, out), dnnl_invalid_arguments);
-    for (const auto t : made)
-        ok(dnnl_graph_tensor_destroy(t));
-    ok(dnnl_graph_compiled_partition_destroy(compiled));
 }
 
 TEST_F(drop_in_functions, queries_of_a_compiled_partition) {
@@ -66,38 +62,29 @@ TEST_F(drop_in_functions, queries_of_a_compiled_partition) {
     EXPECT_EQ(t.ndims, 1);
     EXPECT_EQ(t.dims[0], 0);
     EXPECT_EQ(dnnl_graph_compiled_partition_query_logical_tensor(compiled, 3, nullptr), dnnl_invalid_arguments);
-    ok(dnnl_graph_compiled_partition_destroy(compiled));
 }
 
 TEST_F(drop_in_functions, layout_any_becomes_that_of_src) {
-    const auto partition = sole_partition(create_quantize(7));
-    const auto compiled = created(partition);
+    const auto partition = kept(sole_partition(create_quantize(7)));
+    const auto compiled = kept(created(partition));
     lt any = y;
     any.layout_type = dnnl_graph_layout_type_any;
     ok(compile(partition, compiled, {x, scales, zps}, any));
     lt t;
     ok(dnnl_graph_compiled_partition_query_logical_tensor(compiled, 3, &t));
     EXPECT_EQ(t.layout_type, dnnl_graph_layout_type_strided);
-    ok(dnnl_graph_compiled_partition_destroy(compiled));
-    ok(dnnl_graph_partition_destroy(partition));
 }
 
 TEST_F(drop_in_functions, a_second_op_of_an_id_is_ignored) {
     const lt z = tensor_of(4, dnnl_f32, {2, 3});
-    const auto relu = create(7, dnnl_graph_op_relu, {x}, z), quantize = create_quantize(7);
-    ok(dnnl_graph_add_op(graph, relu));
-    ok(dnnl_graph_add_op(graph, quantize));
+    for (const auto op : {create(7, dnnl_graph_op_relu, {x}, z), create_quantize(7)})
+        ok(dnnl_graph_add_op(graph, kept(op)));
     const auto found = partitions();
     ASSERT_EQ(found.size(), 1u);
     std::size_t inputs = 0;
-    ok(dnnl_graph_partition_get_input_ports_num(found[0], &inputs));
+    ok(dnnl_graph_partition_get_input_ports_num(kept(found[0]), &inputs));
     EXPECT_EQ(inputs, 1u); // the first one
-    const auto compiled = created(found[0]);
-    ok(compile(found[0], compiled, {x}, z));
-    ok(dnnl_graph_compiled_partition_destroy(compiled));
-    ok(dnnl_graph_partition_destroy(found[0]));
-    ok(dnnl_graph_op_destroy(relu));
-    ok(dnnl_graph_op_destroy(quantize));
+    ok(compile(found[0], kept(created(found[0])), {x}, z));
 }
 
 TEST_F(drop_in_functions, the_graph_has_a_copy_of_the_op) {
@@ -106,28 +93,23 @@ TEST_F(drop_in_functions, the_graph_has_a_copy_of_the_op) {
     const std::int64_t other = 0;
     ok(dnnl_graph_op_set_attr_s64(op, dnnl_graph_op_attr_axis, &other, 1)); // three scales would be wrong for it
     ok(dnnl_graph_op_destroy(op));
-    const auto found = partitions();
-    const auto compiled = created(found.at(0));
-    ok(compile(found[0], compiled));
-    ok(dnnl_graph_compiled_partition_destroy(compiled));
-    ok(dnnl_graph_partition_destroy(found[0]));
+    const auto partition = kept(partitions().at(0));
+    ok(compile(partition, kept(created(partition))));
 }
 
 TEST_F(drop_in_functions, partition_of_one_op) {
     for (const std::int64_t axis : {1, -1}) {
-        const auto op = create_quantize(7, axis);
+        const auto op = kept(create_quantize(7, axis));
         dnnl_graph_partition_t partition = nullptr;
         ok(dnnl_graph_partition_create_with_op(&partition, op, dnnl_cpu));
         std::uint8_t supported = 0;
-        ok(dnnl_graph_partition_is_supported(partition, &supported));
+        ok(dnnl_graph_partition_is_supported(kept(partition), &supported));
         EXPECT_EQ(supported, 1);
         std::size_t ops = 0, id = 0;
         ok(dnnl_graph_partition_get_op_num(partition, &ops));
         EXPECT_EQ(ops, 1u);
         ok(dnnl_graph_partition_get_ops(partition, 1, &id));
         EXPECT_EQ(id, 7u);
-        ok(dnnl_graph_partition_destroy(partition));
-        ok(dnnl_graph_op_destroy(op));
     }
 }
 
@@ -153,18 +135,15 @@ TEST_F(drop_in_functions, handles_may_go_in_any_order) {
 }
 
 TEST_F(drop_in_functions, more_partitions_than_there_are_may_be_requested) {
-    const auto op = create_quantize(7);
-    ok(dnnl_graph_add_op(graph, op));
-    ok(dnnl_graph_op_destroy(op));
-    for (auto *const partition : partitions())
-        ok(dnnl_graph_partition_destroy(partition));
+    ok(dnnl_graph_add_op(graph, kept(create_quantize(7))));
+    kept(partitions().at(0));
     dnnl_graph_partition_t found[3] = {};
     ok(dnnl_graph_graph_get_partitions(graph, 3, found));
     for (std::size_t i = 0; i < 3; ++i) {
         std::size_t ops = 0;
         if (i == 0) ok(dnnl_graph_partition_get_op_num(found[i], &ops));
         EXPECT_EQ(ops, i == 0 ? 1 : 0);
-        ok(dnnl_graph_partition_destroy(found[i]));
+        kept(found[i]);
     }
 }
 

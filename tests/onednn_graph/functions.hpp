@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,19 @@ inline dnnl_graph_compiled_partition_t created(dnnl_graph_partition_t partition)
     return compiled;
 }
 
+inline dnnl_status_t destroy(dnnl_graph_op_t op) {
+    return dnnl_graph_op_destroy(op);
+}
+inline dnnl_status_t destroy(dnnl_graph_partition_t partition) {
+    return dnnl_graph_partition_destroy(partition);
+}
+inline dnnl_status_t destroy(dnnl_graph_compiled_partition_t compiled) {
+    return dnnl_graph_compiled_partition_destroy(compiled);
+}
+inline dnnl_status_t destroy(dnnl_graph_tensor_t tensor) {
+    return dnnl_graph_tensor_destroy(tensor);
+}
+
 class drop_in_functions : public testing::Test {
   protected:
     void SetUp() override {
@@ -62,9 +76,18 @@ class drop_in_functions : public testing::Test {
         ok(dnnl_graph_graph_create(&graph, dnnl_cpu));
     }
     void TearDown() override {
+        for (; !ends.empty(); ends.pop_back())
+            ends.back()();
         if (graph) ok(dnnl_graph_graph_destroy(graph));
         ok(dnnl_stream_destroy(stream));
         ok(dnnl_engine_destroy(engine));
+    }
+
+    /// It is destroyed when the test ends.
+    template <typename Handle>
+    Handle kept(Handle handle) {
+        ends.push_back([handle] { ok(destroy(handle)); });
+        return handle;
     }
 
     std::vector<dnnl_graph_partition_t> partitions() {
@@ -99,7 +122,7 @@ class drop_in_functions : public testing::Test {
 
     dnnl_graph_compiled_partition_t compiled_quantize() {
         const auto partition = sole_partition(create_quantize(7));
-        const auto compiled = created(partition);
+        const auto compiled = kept(created(partition));
         EXPECT_EQ(compile(partition, compiled), dnnl_success);
         ok(dnnl_graph_partition_destroy(partition)); // the compiled partition outlives it
         return compiled;
@@ -108,12 +131,13 @@ class drop_in_functions : public testing::Test {
     dnnl_graph_tensor_t tensor(const lt &t, void *data) {
         dnnl_graph_tensor_t result = nullptr;
         ok(dnnl_graph_tensor_create(&result, &t, engine, data));
-        return result;
+        return kept(result);
     }
 
     dnnl_engine_t engine = nullptr;
     dnnl_stream_t stream = nullptr;
     dnnl_graph_graph_t graph = nullptr;
+    std::vector<std::function<void()>> ends;
 };
 
 } // namespace dynquant::test

@@ -36,8 +36,8 @@ TEST_F(onednn_graph_refusals, null_handles_go_to_onednn) {
 }
 
 TEST_F(onednn_graph_refusals, null_lists_at_compile_and_no_compilation) {
-    const auto partition = sole_partition(create_quantize(7));
-    const auto compiled = created(partition);
+    const auto partition = kept(sole_partition(create_quantize(7)));
+    const auto compiled = kept(created(partition));
     const lt *in[] = {&x, nullptr, &zps}, *complete[] = {&x, &scales, &zps}, *out[] = {&y};
     const auto refused_at_compile = [&](dnnl_graph_partition_t p, const lt **inputs, dnnl_engine_t on,
                                             const std::string &what) {
@@ -54,8 +54,6 @@ TEST_F(onednn_graph_refusals, null_lists_at_compile_and_no_compilation) {
     refused(dnnl_invalid_arguments,
             {"a partition of one op, which is not compiled: oneDNN could not execute it (invalid_arguments)\n"},
             [&] { return dnnl_graph_compiled_partition_execute(compiled, stream, 3, none, 1, none); });
-    ok(dnnl_graph_compiled_partition_destroy(compiled));
-    ok(dnnl_graph_partition_destroy(partition));
 }
 
 TEST_F(onednn_graph_refusals, null_handles_at_execute) {
@@ -69,46 +67,41 @@ TEST_F(onednn_graph_refusals, null_handles_at_execute) {
     refused_at_execute("stream", nullptr, none, none);
     refused_at_execute("inputs", stream, nullptr, none);
     refused_at_execute("outputs", stream, none, nullptr);
-    ok(dnnl_graph_compiled_partition_destroy(compiled));
 }
 
 TEST_F(onednn_graph_refusals, wrong_counts_are_refused_where_onednn_would_read_beyond) {
     const lt two = tensor_of(1, dnnl_f32, {2});
     const std::vector<std::string> message {where + "scales: expected ", "3 elements (dims[1] of src)", ", given 2"};
-    const auto op = create_quantize(7, 1, two);
+    const auto op = kept(create_quantize(7, 1, two));
     refused(dnnl_invalid_shape, message, [&] { return dnnl_graph_add_op(graph, op); });
     dnnl_graph_partition_t partition = nullptr;
     refused(dnnl_invalid_shape, message, [&] { return dnnl_graph_partition_create_with_op(&partition, op, dnnl_cpu); });
-    ok(dnnl_graph_op_destroy(op));
 
     lt unknown = scales;
     unknown.dims[0] = DNNL_GRAPH_UNKNOWN_DIM;
-    partition = sole_partition(create_quantize(7, 1, unknown));
-    const auto compiled = created(partition);
+    partition = kept(sole_partition(create_quantize(7, 1, unknown)));
+    const auto compiled = kept(created(partition));
     const std::vector<lt> inputs {x, two, zps};
     refused(dnnl_invalid_shape, message, [&] { return compile(partition, compiled, inputs); });
     ok(compile(partition, compiled)); // succeeds after the refusal
-    ok(dnnl_graph_compiled_partition_destroy(compiled));
-    ok(dnnl_graph_partition_destroy(partition));
 }
 
 TEST_F(onednn_graph_refusals, what_onednn_takes_and_we_refuse_is_onednns) {
-    const auto op = create(7, dnnl_graph_op_dequantize, {tensor_of(0, dnnl_u8, {4})}, tensor_of(1, dnnl_f32, {4}));
+    const auto op =
+            kept(create(7, dnnl_graph_op_dequantize, {tensor_of(0, dnnl_u8, {4})}, tensor_of(1, dnnl_f32, {4})));
     const float scale = 2;
     const std::int64_t huge = std::int64_t {1} << 40; // s64 zps beyond s32 are refused by dynquant
     ok(dnnl_graph_op_set_attr_f32(op, dnnl_graph_op_attr_scales, &scale, 1));
     ok(dnnl_graph_op_set_attr_s64(op, dnnl_graph_op_attr_zps, &huge, 1));
     ok(dnnl_graph_add_op(graph, op));
-    ok(dnnl_graph_op_destroy(op));
     for (const auto p : partitions())
-        ok(dnnl_graph_partition_destroy(p));
+        kept(p);
 }
 
 TEST_F(onednn_graph_refusals, both_refuse_with_our_status) {
-    const auto op = create(7, dnnl_graph_op_quantize, {tensor_of(0, dnnl_f32, {4})}, tensor_of(1, dnnl_u8, {4}));
+    const auto op = kept(create(7, dnnl_graph_op_quantize, {tensor_of(0, dnnl_f32, {4})}, tensor_of(1, dnnl_u8, {4})));
     refused(dnnl_invalid_graph_op, {"op 7 'op' (Quantize): scales: expected ", "to be set", ", given none"},
             [&] { return dnnl_graph_add_op(graph, op); });
-    ok(dnnl_graph_op_destroy(op));
     EXPECT_TRUE(partitions().empty());
 }
 
