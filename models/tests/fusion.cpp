@@ -349,12 +349,7 @@ TEST(fusion, not_where_a_value_is_wanted_elsewhere) {
     expect_not_fused(c.then("Relu"), "value 'v3': expected one node that takes it, given 2");
 }
 
-TEST(fusion, not_with_multipliers_of_other_shapes) {
-    auto by_rows = product().cast(type::float32);
-    by_rows.then("Mul", {by_rows.constant<float>(type::float32, {rows, 1}, {0.1F, 0.2F, 0.3F})});
-    expect_not_fused(by_rows.quantize(type::int8),
-            "node 'Mul_4' (Mul): 'c2': expected one value, or one for each channel of shape 3x5, given shape 3x1");
-
+TEST(fusion, not_by_multipliers_that_are_no_constants) {
     auto by_itself = product().cast(type::float32);
     by_itself.then("Mul", {by_itself.last});
     expect_not_fused(by_itself.quantize(type::int8), "value 'v3': expected one node that takes it, given 2");
@@ -365,15 +360,9 @@ TEST(fusion, not_with_multipliers_of_other_shapes) {
     expect_not_fused(by_run.quantize(type::int8), "node 'Mul_4' (Mul): expected a constant beside 'v3', given 'm'");
 }
 
-TEST(fusion, not_where_the_chain_ends_otherwise) {
-    expect_not_fused(product().cast(type::float32), "value 'v3' is an output of the graph");
+TEST(fusion, not_where_an_activation_is_not_quantized) {
     expect_not_fused(product().cast(type::float32).cast(type::float16).then("Tanh").cast(type::float32),
             "value 'v6' is an output of the graph");
-    expect_not_fused(product().cast(type::float32).then("Tanh").quantize(type::int8),
-            "after 'v3' expected Mul, given node 'Tanh_4' (Tanh)");
-    auto relu_of_integers = product();
-    relu_of_integers.g.opsets[""] = 14;
-    expect_not_fused(relu_of_integers.then("Relu"), "after 'v2' expected Cast, given node 'Relu_3' (Relu)");
 }
 
 TEST(fusion, half_of_a_layer_when_the_activation_is_another) {
