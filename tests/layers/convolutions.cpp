@@ -31,8 +31,6 @@ struct sample {
         return constant_weights::of_filters(w.data(), p.channels / p.groups, *volume(p.window.kernel));
     }
 
-    void set_window(dims x_positions, dims kernel) { p.window = make_window(given, x_positions, kernel); }
-
     /// Sums of (x - x_zero_point) (w - w_zero_point), modulo 2^32.
     sums expected() const {
         layer_description d;
@@ -54,34 +52,53 @@ struct sample {
     }
 };
 
+struct extents {
+    std::int64_t batch, groups, channels, filters;
+};
+
+/// x and w of zeros, and no zero points.
+sample sample_of(const extents &e, const dims &x, const dims &kernel, const window_attributes &given = {}) {
+    sample s;
+    s.given = given;
+    s.p.window = make_window(given, x, kernel);
+    s.p.batch = e.batch;
+    s.p.groups = e.groups;
+    s.p.channels = e.channels;
+    s.p.filters = e.filters;
+    s.w.resize(static_cast<std::size_t>(e.filters * (e.channels / e.groups) * *volume(kernel)));
+    s.x.resize(static_cast<std::size_t>(e.batch * *volume(x) * e.channels));
+    return s;
+}
+
 enum class grouping { none, some, depthwise };
 
 sample draw(test::random_source &random, grouping groups) {
-    sample s;
-    auto &p = s.p;
     const auto rank = random.within(1, 3);
     dims x, kernel;
+    window_attributes given;
     for (std::int64_t d = 0; d < rank; ++d) {
         kernel.push_back(random.within(1, 4));
-        s.given.strides.push_back(random.within(1, 3));
-        s.given.dilations.push_back(random.within(1, 2));
-        x.push_back((kernel.back() - 1) * s.given.dilations.back() + random.within(1, d == rank - 1 ? 40 : 9));
+        given.strides.push_back(random.within(1, 3));
+        given.dilations.push_back(random.within(1, 2));
+        x.push_back((kernel.back() - 1) * given.dilations.back() + random.within(1, d == rank - 1 ? 40 : 9));
     }
     for (std::int64_t d = 0; d < 2 * rank; ++d)
-        s.given.pads.push_back(random.within(0, 3));
-    s.set_window(x, kernel);
-    p.x_is_signed = random.chance(50);
-    p.batch = random.within(1, 3);
-    p.groups = groups == grouping::none ? 1 : groups == grouping::some ? random.within(2, 3) : random.within(2, 150);
-    p.channels = p.groups * (groups == grouping::depthwise ? 1 : random.within(1, 20));
-    p.filters = p.groups * (groups == grouping::depthwise ? 1 : random.within(1, 40));
+        given.pads.push_back(random.within(0, 3));
+    const bool is_signed = random.chance(50);
+    extents e {random.within(1, 3), 1, 1, 1};
+    if (groups != grouping::none) e.groups = random.within(2, groups == grouping::some ? 3 : 150);
+    e.channels = e.groups * (groups == grouping::depthwise ? 1 : random.within(1, 20));
+    e.filters = e.groups * (groups == grouping::depthwise ? 1 : random.within(1, 40));
+    auto s = sample_of(e, x, kernel, given);
+    auto &p = s.p;
+    p.x_is_signed = is_signed;
     for (auto n = random.chance(50) ? p.batch : 1; n > 0; --n)
         s.x_zero_points.push_back(
                 static_cast<std::int32_t>(p.x_is_signed ? random.within(-128, 127) : random.within(0, 255)));
     for (auto n = random.one_of<std::int64_t>({0, 1, p.filters}); n > 0; --n)
         p.w_zero_points.push_back(static_cast<std::int32_t>(random.within(-128, 127)));
-    s.w = random.bytes(p.filters * (p.channels / p.groups) * *volume(kernel));
-    s.x = random.bytes(p.batch * *volume(x) * p.channels);
+    s.w = random.bytes(std::ssize(s.w));
+    s.x = random.bytes(std::ssize(s.x));
     return s;
 }
 
@@ -279,26 +296,18 @@ TEST(convolutions, of_the_largest_attributes) {
     for (const auto &[x, kernel, given] : cases)
         for (const auto [groups, channels, filters] :
                 {std::array<std::int64_t, 3> {1, 8, 14}, {2, 4, 2}, {40, 40, 40}, {1, 40, 40}}) { // 40: depthwise
-            sample s;
-            auto &p = s.p;
-            s.given = given;
-            s.set_window(x, kernel);
-            SCOPED_TRACE(testing::Message() << testing::PrintToString(x) << ", y " << testing::PrintToString(p.window.y)
-                                            << ", " << groups << " groups, " << channels << " channels");
-            p.is_planar = true;
-            p.batch = 2;
-            p.groups = groups;
-            p.channels = channels;
-            p.filters = filters;
+            auto s = sample_of({2, groups, channels, filters}, x, kernel, given);
+            SCOPED_TRACE(testing::Message()
+                    << testing::PrintToString(x) << ", y " << testing::PrintToString(s.p.window.y) << ", " << groups
+                    << " groups, " << channels << " channels");
+            s.p.is_planar = true;
             s.x_zero_points = {7, 9};
             std::int32_t next = 1;
-            s.w.resize(static_cast<std::size_t>(filters * (channels / groups) * *volume(kernel)));
             for (auto &weight : s.w)
                 weight = static_cast<std::byte>(next += 5);
-            s.x.resize(static_cast<std::size_t>(p.batch * *volume(x) * channels));
             for (auto &byte : s.x)
                 byte = static_cast<std::byte>(next += 7);
-            const auto convolution = pack_convolution(p, s.weights())(p);
+            const auto convolution = pack_convolution(s.p, s.weights())(s.p);
             expect_exact(*convolution, s);
             EXPECT_LT(bytes_of_run(*convolution, s), 1 << 20);
         }
@@ -320,36 +329,24 @@ TEST(convolutions, of_one_tap_are_products) {
     for (const std::int64_t rows : {1, 2, 5, 9, 40})
         for (const std::int64_t channels : {1, 17, 64})
             for (const std::int64_t filters : {1, 16, 100, 300})
-                for (const bool has_zero_points : {false, true}) {
-                    sample s;
-                    s.set_window({rows}, {1});
-                    s.p.batch = s.p.groups = 1;
-                    s.p.channels = channels;
-                    s.p.filters = filters;
+                for (const std::int64_t zero_points : {std::int64_t {0}, filters}) {
+                    auto s = sample_of({1, 1, channels, filters}, {rows}, {1});
                     s.x_zero_points = {static_cast<std::int32_t>(random.within(0, 255))};
-                    for (std::int64_t f = 0; f < filters && has_zero_points; ++f)
+                    for (std::int64_t f = 0; f < zero_points; ++f)
                         s.p.w_zero_points.push_back(static_cast<std::int32_t>(random.within(-128, 127)));
-                    s.w = random.bytes(channels * filters);
-                    s.x = random.bytes(channels * rows);
+                    s.w = random.bytes(std::ssize(s.w));
+                    s.x = random.bytes(std::ssize(s.x));
                     expect_exact(*pack_convolution(s.p, s.weights())(s.p), s);
                 }
 }
 
 TEST(convolutions, without_images_or_channels) {
-    for (const bool is_depthwise : {false, true})
-        for (const std::int64_t batch : {0, 2}) {
-            sample s;
-            s.given.pads = {1, 1};
-            s.set_window({6}, {3});
-            s.p.batch = batch;
-            s.p.groups = is_depthwise ? 3 : 1;
-            s.p.channels = is_depthwise ? 3 : 0; // sums of nothing
-            s.p.filters = 3;
-            s.x_zero_points = {7};
-            s.w.assign(is_depthwise ? 9 : 0, std::byte {2});
-            s.x.resize(static_cast<std::size_t>(batch * 6 * s.p.channels));
-            expect_exact(*pack_convolution(s.p, s.weights())(s.p), s);
-        }
+    for (const auto &e : {extents {0, 1, 0, 3}, {2, 1, 0, 3}, {0, 3, 3, 3}, {2, 3, 3, 3}}) { // 0: sums of nothing
+        auto s = sample_of(e, {6}, {3}, {.pads = {1, 1}});
+        s.x_zero_points = {7};
+        std::ranges::fill(s.w, std::byte {2});
+        expect_exact(*pack_convolution(s.p, s.weights())(s.p), s);
+    }
 }
 
 /// By each instruction set, one of few machines by emulation.
@@ -376,14 +373,9 @@ TEST(convolutions, depthwise_has_the_sums_of_the_definition) {
 
 TEST(convolutions, of_padding_alone) {
     for (const std::int64_t groups : {1, 2, 20}) { // 20: depthwise
-        sample s;
-        s.given.pads = {1, 2, 1, 2};
-        s.set_window({1, 0}, {1, 3});
-        s.p.batch = 1;
-        s.p.groups = groups;
-        s.p.channels = s.p.filters = 20;
+        auto s = sample_of({1, groups, 20, 20}, {1, 0}, {1, 3}, {.pads = {1, 2, 1, 2}});
         s.x_zero_points = {7};
-        s.w.assign(static_cast<std::size_t>(20 * 20 / s.p.groups * 3), std::byte {3});
+        std::ranges::fill(s.w, std::byte {3});
         expect_exact(*pack_convolution(s.p, s.weights())(s.p), s);
     }
 }
@@ -395,6 +387,24 @@ TEST(convolutions, depthwise_is_left_where_a_group_has_several_channels_or_filte
         s.p.channels = s.p.filters = 2 * s.p.groups;
         EXPECT_FALSE(pack_depthwise_convolution(s.p, s.weights()));
     }
+}
+
+/// Sums of lines of channels by weight_at(tap, channel). Each position begins a line behind the one before.
+template <typename Weight>
+sums depthwise_sums(const std::vector<std::byte> &x, bool is_signed, std::int64_t positions, std::int64_t taps,
+        std::int64_t channels, const Weight &weight_at) {
+    sums result;
+    for (std::int64_t p = 0; p < positions; ++p)
+        for (std::int64_t c = 0; c < channels; ++c) {
+            std::int32_t sum = 0;
+            for (std::int64_t t = 0; t < taps; ++t) {
+                const auto value = x[static_cast<std::size_t>((t + p) * channels + c)];
+                sum += (is_signed ? std::to_integer<std::int8_t>(value) : std::to_integer<std::uint8_t>(value))
+                        * weight_at(t, c);
+            }
+            result.push_back(sum);
+        }
+    return result;
 }
 
 TEST(convolutions, depthwise_by_every_instruction_set) {
@@ -411,20 +421,11 @@ TEST(convolutions, depthwise_by_every_instruction_set) {
             std::vector<const std::byte *> at;
             for (std::int64_t t = 0; t < taps; ++t)
                 at.push_back(x.data() + t * channels);
-            sums expected, start(static_cast<std::size_t>(padded));
+            sums start(static_cast<std::size_t>(padded));
             for (auto &value : start)
                 value = 1000 * weight();
-            for (std::int64_t p = 0; p < positions; ++p)
-                for (std::int64_t c = 0; c < channels; ++c) {
-                    std::int32_t sum = 0;
-                    for (std::int64_t t = 0; t < taps; ++t) {
-                        const auto value = x[static_cast<std::size_t>((t + p) * channels + c)];
-                        const auto index = static_cast<std::size_t>((t / 2 * padded + c) * 2 + t % 2);
-                        sum += (is_signed ? std::to_integer<std::int8_t>(value) : std::to_integer<std::uint8_t>(value))
-                                * w[index];
-                    }
-                    expected.push_back(sum);
-                }
+            const auto expected = depthwise_sums(x, is_signed, positions, taps, channels,
+                    [&](auto t, auto c) { return w[static_cast<std::size_t>((t / 2 * padded + c) * 2 + t % 2)]; });
             for (const auto &by : functions) {
                 sums y(expected.size()), more = expected;
                 by.code({at.data(), taps, positions, channels, w.data(), channels, padded, is_signed, nullptr,
@@ -456,16 +457,10 @@ TEST(convolutions, depthwise_quads_of_every_weight) {
                 std::vector<const std::byte *> at;
                 for (const auto t : quads.taps)
                     at.push_back(x.data() + static_cast<std::int64_t>(t) * channels);
-                sums expected;
-                for (std::int64_t i = 0; i < positions; ++i)
-                    for (std::int64_t c = 0; c < channels; ++c) {
-                        std::int32_t sum = 0;
-                        for (std::int64_t t = 0; t < taps; ++t)
-                            sum += std::to_integer<std::uint8_t>(x[static_cast<std::size_t>((t + i) * channels + c)])
-                                    * (std::to_integer<std::int8_t>(w[static_cast<std::size_t>(c * taps + t)])
-                                            - zero_point);
-                        expected.push_back(sum);
-                    }
+                const auto expected =
+                        depthwise_sums(x, false, positions, taps, channels, [&](std::int64_t t, std::int64_t c) {
+                            return std::to_integer<std::int8_t>(w[static_cast<std::size_t>(c * taps + t)]) - zero_point;
+                        });
                 for (const auto &by : quads_functions()) {
                     sums y(expected.size() + 1, 77);
                     by.code({at.data(), std::ssize(at), positions, channels, quads.weights.data(), channels,

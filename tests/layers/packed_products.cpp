@@ -159,15 +159,11 @@ TEST_P(panels, large_weights_here_and_there) {
         });
 }
 
-TEST_P(panels, more_than_a_chunk) {
-    expect_exact_for_any_x(kind(), 13, 1031, 700,
-            [](std::int64_t k, std::int64_t n) { return static_cast<int>((k * 31 + n * 17) % 256 - 128); });
-}
-
-TEST_P(panels, many_rows) {
+TEST_P(panels, more_than_a_chunk_and_many_rows) {
+    const auto w_at = [](std::int64_t k, std::int64_t n) { return static_cast<int>((k * 31 + n * 17) % 256 - 128); };
+    expect_exact_for_any_x(kind(), 13, 1031, 700, w_at);
     for (const std::int64_t rows : {63, 64, 1000})
-        expect_exact_for_any_x(kind(), rows, 133, 21,
-                [](std::int64_t k, std::int64_t n) { return static_cast<int>((k * 31 + n * 17) % 256 - 128); });
+        expect_exact_for_any_x(kind(), rows, 133, 21, w_at);
 }
 
 /// Each row of x has one 1, so that a row of y is a row of weights: uint8 ones, less 128.
@@ -227,24 +223,6 @@ TEST(packed_product, without_channels_is_zero) {
     const std::byte *line = nullptr;
     product.run({&line, 0, 3}, {0, product.panels()}, y.data(), 5);
     EXPECT_EQ(y, std::vector<std::int32_t>(15));
-}
-
-TEST(packed_product, takes_uint8_weights_128_less_and_strided_ones) {
-    // Two filters of two channels and two taps; rows of the product: tap 0 of both channels, then tap 1.
-    const std::uint8_t w[] = {128, 129, 130, 131, 0, 255, 127, 100};
-    const auto weights = [&] {
-        auto result = constant_weights::of_filters(w, 2, 2);
-        result.flip = 0x80;
-        return result;
-    }();
-    const packed_product product({false, 2, 2, 2}, weights);
-    EXPECT_EQ(product.weight_sums(), (std::vector<std::int32_t> {0 + 1 + 2 + 3, -128 + 127 - 1 - 28}));
-    const std::uint8_t x[] = {1, 10, 100, 200};
-    const auto *line = reinterpret_cast<const std::byte *>(x);
-    std::int32_t y[2] = {};
-    product.run({&line, 4, 1}, {0, product.panels()}, y, 2);
-    EXPECT_EQ(y[0], 1 * 0 + 10 * 2 + 100 * 1 + 200 * 3);
-    EXPECT_EQ(y[1], 1 * -128 + 10 * -1 + 100 * 127 + 200 * -28);
 }
 
 TEST(packed_product, subtracts_zero_points_of_some_panels) {
