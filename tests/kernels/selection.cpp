@@ -95,21 +95,5 @@ TEST_F(selection, a_cap_of_another_architecture_means_scalar) {
     }
 }
 
-TEST_F(selection, names) {
-    EXPECT_STREQ(to_string(kernel_kind::native), "native");
-    EXPECT_STREQ(to_string(kernel_kind::onednn), "onednn");
-    EXPECT_STREQ(to_string(kernel_kind::reference), "reference");
-    EXPECT_STREQ(to_string(isa::scalar), "scalar");
-    EXPECT_STREQ(to_string(isa::avx2), "avx2");
-    EXPECT_STREQ(to_string(isa::avx512), "avx512");
-    EXPECT_STREQ(to_string(isa::neon), "neon");
-    EXPECT_STREQ(to_string(data_type::f32), "f32");
-    EXPECT_STREQ(to_string(data_type::s32), "s32");
-    EXPECT_STREQ(to_string(data_type::s8), "s8");
-    EXPECT_STREQ(to_string(data_type::u8), "u8");
-    EXPECT_STREQ(to_string(direction::quantize), "quantize");
-    EXPECT_STREQ(to_string(direction::dequantize), "dequantize");
-}
-
 } // namespace
 } // namespace dynquant::test

@@ -1,4 +1,5 @@
 // The steps of a layer have the bits of ONNX's operators one by one, on every instruction set and in both layouts.
+// `dqbench verify --only layers.steps` has the other chains, among them those that end in bytes, and NaN.
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -234,73 +235,6 @@ TEST(float_steps, looks_up_every_float16) {
                 for (std::size_t i = 0; i < y.size(); ++i)
                     ASSERT_EQ(y[i], expected[is_channels_last ? i % channels : i / 2]) << i;
             }
-    }
-}
-
-TEST(float_steps, nan_stays) {
-    const std::vector<float> nan {std::numeric_limits<float>::quiet_NaN()}, zero {0}, six {6};
-    const std::vector<std::vector<float_step>> chains = {{{kind::multiply, nan}, {kind::clip, zero, six}},
-            {{kind::save}, {kind::multiply, nan}, {kind::add, six}, {kind::clip, zero, six}, {kind::multiply_saved}},
-            {{kind::save}, {kind::add, nan}, {kind::clip, zero, six}, {kind::multiply_saved}}};
-    const std::vector<std::int32_t> sums(70, 3);
-    for (const auto &steps : chains)
-        for (const auto &by : functions()) {
-            std::vector<float> y(sums.size());
-            by.code({sums.data(), 70, nullptr, steps, y.data(), 70, 1}, 0, 1);
-            for (const auto value : y)
-                EXPECT_TRUE(std::isnan(value));
-        }
-}
-
-TEST(float_steps, a_bias_wraps) {
-    const std::vector<std::int32_t> sums {std::numeric_limits<std::int32_t>::max()}, bias {1};
-    for (const auto &by : functions()) {
-        float y = 0;
-        by.code({sums.data(), 1, bias.data(), {}, &y, 1, 1}, 0, 1);
-        EXPECT_EQ(y, -2147483648.0F);
-    }
-}
-
-TEST(float_steps, quantized_to_bytes) {
-    // Steps of 1/4 from -40 to 220 by the channel, quantized by scale 0.5 and zero point 3.
-    const std::int64_t positions = 21, channels = 50;
-    const std::vector<float> quarter {0.25F}, half {0.5F}, three {3}, lowest {-128}, highest {127}, zero {0},
-            most {255};
-    std::vector<std::int32_t> sums;
-    for (std::int32_t i = 0; i < positions * channels; ++i)
-        sums.push_back(i - 160);
-    for (const bool is_signed : {false, true}) {
-        const std::vector<float_step> steps = {{kind::multiply, quarter}, {kind::divide, half}, {kind::round},
-                {kind::add, three}, {kind::saturate, is_signed ? lowest : zero, is_signed ? highest : most}};
-        for (const bool is_channels_last : {true, false})
-            for (const auto &by : functions()) {
-                std::vector<std::uint8_t> y(sums.size() + 1, 77);
-                by.code({sums.data(), channels, nullptr, steps, y.data(), is_channels_last ? channels : 1,
-                                is_channels_last ? 1 : positions, step_result::bytes},
-                        0, positions);
-                EXPECT_EQ(y.back(), 77);
-                for (std::int64_t p = 0; p < positions; ++p)
-                    for (std::int64_t c = 0; c < channels; ++c) {
-                        const auto doubled = sums[static_cast<std::size_t>(p * channels + c)]; // twice the quotient
-                        const auto floor = doubled >= 0 ? doubled / 2 : (doubled - 1) / 2;
-                        const auto rounded =
-                                doubled % 2 == 0 ? floor : floor + (floor % 2 != 0 ? 1 : 0); // ties to even
-                        const auto expected = std::clamp(rounded + 3, is_signed ? -128 : 0, is_signed ? 127 : 255);
-                        const auto at = is_channels_last ? p * channels + c : c * positions + p;
-                        ASSERT_EQ(y[static_cast<std::size_t>(at)], static_cast<std::uint8_t>(expected)) << doubled;
-                    }
-            }
-    }
-}
-
-TEST(float_steps, nan_saturates_to_the_lowest) {
-    const std::vector<float> nan {std::numeric_limits<float>::quiet_NaN()}, lowest {-128}, highest {127};
-    const std::vector<float_step> steps = {{kind::multiply, nan}, {kind::round}, {kind::saturate, lowest, highest}};
-    const std::vector<std::int32_t> sums(40, 3);
-    for (const auto &by : functions()) {
-        std::vector<std::int8_t> y(sums.size());
-        by.code({sums.data(), 40, nullptr, steps, y.data(), 40, 1, step_result::bytes}, 0, 1);
-        EXPECT_EQ(y, std::vector<std::int8_t>(sums.size(), -128));
     }
 }
 
