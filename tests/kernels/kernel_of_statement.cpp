@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "elements/table.hpp"
 #include "support/random.hpp"
 #include "support/sampling.hpp"
 
@@ -13,8 +14,6 @@ namespace {
 
 using enum data_type;
 
-constexpr data_type all_types[] = {f32, s32, s8, u8, f16, bf16, s4, u4, f8_e4m3, f8_e5m2, s16, u16, u32, s2, u2,
-        f4_e2m1, f6_e2m3, f6_e3m2, f8_e4m3fnuz, f8_e5m2fnuz, f8_e8m0};
 constexpr precision all_divisions[] = {precision::f32, precision::f16, precision::bf16, precision::f64};
 
 const dims extents = {2, 3, 35};
@@ -147,8 +146,8 @@ int try_if_valid(quantization q, case_sampler &sampler) {
 /// A type of zero points, or none.
 std::vector<std::optional<parameter>> all_zero_points() {
     std::vector<std::optional<parameter>> result = {std::nullopt};
-    for (const auto type : all_types)
-        result.push_back(parameter {type, {}, {}});
+    for (const auto &t : data_types)
+        result.push_back(parameter {t.type, {}, {}});
     return result;
 }
 
@@ -160,14 +159,14 @@ TEST_P(kernel_of_statement, that_quantizes_to_this_type) {
     q.dst.type = GetParam();
     int tried = 0;
     for (const auto rule : {numerics::strict, numerics::any, numerics::onnx})
-        for (const auto src : all_types)
-            for (const auto scales : all_types)
+        for (const auto &src : data_types)
+            for (const auto &scales : data_types)
                 for (const auto &zero_points : all_zero_points())
                     for (const auto division : all_divisions)
                         for (const bool saturate : {false, true}) {
                             q.rule = rule;
-                            q.src.type = src;
-                            q.scales.type = scales;
+                            q.src.type = src.type;
+                            q.scales.type = scales.type;
                             q.zero_points = zero_points;
                             q.division = division;
                             q.saturate = saturate;
@@ -184,13 +183,13 @@ TEST_P(kernel_of_statement, that_dequantizes_from_this_type) {
     q.src.type = GetParam();
     int tried = 0;
     for (const auto rule : {numerics::strict, numerics::any, numerics::onnx})
-        for (const auto dst : all_types)
-            for (const auto scales : all_types)
+        for (const auto &dst : data_types)
+            for (const auto &scales : data_types)
                 for (const auto &zero_points : all_zero_points())
                     for (const bool has_global_scale : {false, true}) {
                         q.rule = rule;
-                        q.dst.type = dst;
-                        q.scales.type = scales;
+                        q.dst.type = dst.type;
+                        q.scales.type = scales.type;
                         q.zero_points = zero_points;
                         q.second_scales.reset();
                         if (has_global_scale) q.second_scales = parameter {f32, {}, {}};

@@ -6,6 +6,14 @@
 
 namespace dynquant::test {
 
+constexpr auto bad_argument = dnnl_invalid_arguments;
+constexpr auto bad_shape = dnnl_invalid_shape;
+constexpr auto bad_type = dnnl_invalid_data_type;
+constexpr auto bad_op = dnnl_invalid_graph_op;
+
+/// How messages about a DynamicQuantize begin.
+inline const std::string q = "op 3 'q' (DynamicQuantize): ";
+
 /// Whether add_op, with and without exceptions, and partition's constructor refuse the op, and the graph stays empty.
 /// `message`: what fails() takes, the whole message or what it must name.
 template <typename... Message>

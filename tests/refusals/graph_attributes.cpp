@@ -8,8 +8,6 @@ namespace dynquant::test {
 namespace {
 
 constexpr auto least = std::numeric_limits<std::int64_t>::min(), most = std::numeric_limits<std::int64_t>::max();
-constexpr auto bad_argument = dnnl_invalid_arguments;
-constexpr auto bad_shape = dnnl_invalid_shape;
 
 const lt undefined_src(0, type::f32), undefined_scales(1, type::f32), undefined_dst(3, type::u8); // of unknown rank
 const lt undefined_s8(0, type::s8), undefined_f32(3, type::f32);

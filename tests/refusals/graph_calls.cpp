@@ -5,8 +5,6 @@
 namespace dynquant::test {
 namespace {
 
-const std::string q = "op 3 'q' (DynamicQuantize): ";
-
 /// Named by the letter and the id.
 dg::op op_by_scale(std::size_t id, kind which, const char *letter, const lt &src, const lt &dst) {
     dg::op op(id, which, {src}, {dst}, letter + std::to_string(id));

@@ -4,12 +4,6 @@
 namespace dynquant::test {
 namespace {
 
-const std::string q = "op 3 'q' (DynamicQuantize): ";
-constexpr auto bad_argument = dnnl_invalid_arguments;
-constexpr auto bad_shape = dnnl_invalid_shape;
-constexpr auto bad_type = dnnl_invalid_data_type;
-constexpr auto bad_op = dnnl_invalid_graph_op;
-
 constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
 
 const auto e8m0 = lt(4, dg::newer::e8m0), e4m3 = lt(4, dg::newer::f8_e4m3), any_scales = lt(4, type::undef);

@@ -6,11 +6,6 @@
 namespace dynquant::test {
 namespace {
 
-const std::string q = "op 3 'q' (DynamicQuantize): ";
-constexpr auto bad_type = dnnl_invalid_data_type;
-constexpr auto bad_shape = dnnl_invalid_shape;
-constexpr auto bad_argument = dnnl_invalid_arguments;
-
 const lt undefined_src(0, type::f32), undefined_dst(3, type::u8); // of unknown rank
 
 lt with_layout(std::size_t id, type t, const dims &shape, layout l) {
