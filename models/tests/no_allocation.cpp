@@ -1,6 +1,5 @@
 // A model allocates nothing after its first run. Allocations within oneDNN, one or more for each primitive, do not
 // count. This is a separate program, because counting_new.cpp replaces operator new.
-#include <algorithm>
 #include <atomic>
 
 #include <dlfcn.h>
@@ -30,12 +29,9 @@ std::atomic<long> by_onednn {0};
 namespace dynquant::models {
 namespace {
 
-using dynquant::test::allocations;
 using test::graph_builder;
 namespace type = test::type;
 
-/// The number of allocations in ten runs, after warm-up. It is the minimum of several tens, as a thread that joins late
-/// allocates its own buffers.
 long allocations_of(const graph &g, int threads, bool fuse) {
     model_options options;
     options.threads = threads;
@@ -45,16 +41,8 @@ long allocations_of(const graph &g, int threads, bool fuse) {
     alignas(64) static std::byte x[most], y[most];
     const std::vector<const void *> inputs {x};
     const std::vector<void *> outputs {y};
-    const auto of_ten = [&] {
-        const long before = allocations() - by_onednn;
-        for (int i = 0; i < 10; ++i)
-            m.run(inputs, outputs);
-        return allocations() - by_onednn - before;
-    };
-    auto least = of_ten();
-    for (int i = 0; i < 5; ++i)
-        least = std::min(least, of_ten());
-    return least;
+    return dynquant::test::allocations_of_ten(
+            [&] { m.run(inputs, outputs); }, [] { return dynquant::test::allocations() - by_onednn; });
 }
 
 void expect_none(graph_builder b) {

@@ -1,6 +1,5 @@
 // A layer allocates nothing in a run, once the memory that the caller keeps is large enough; and next to nothing for
 // weights without elements.
-#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -14,8 +13,7 @@
 namespace dynquant::layers {
 namespace {
 
-/// The number of allocations in ten runs of two layers by one memory, after warm-up: the minimum of several tens, as a
-/// thread that joins late allocates its own buffers.
+/// In runs of two layers by one memory.
 long allocations_of(const layer_description &d, const dims &small, const dims &large) {
     const std::vector<std::byte> weights(static_cast<std::size_t>(*volume(d.weights_shape)), std::byte {3});
     const layer_problem problem(d, weights.data());
@@ -25,17 +23,10 @@ long allocations_of(const layer_description &d, const dims &small, const dims &l
     run_memory memory;
     const std::int32_t zero_point = 7;
     const float scale = 0.5F;
-    const auto of_ten = [&] {
-        const auto before = test::allocations();
-        for (int i = 0; i < 10; ++i)
-            for (const auto &l : layers)
-                l.run({x.data(), y.data(), {&zero_point, 1}, {&scale, 1}}, memory);
-        return test::allocations() - before;
-    };
-    auto least = of_ten();
-    for (int i = 0; i < 5; ++i)
-        least = std::min(least, of_ten());
-    return least;
+    return test::allocations_of_ten([&] {
+        for (const auto &l : layers)
+            l.run({x.data(), y.data(), {&zero_point, 1}, {&scale, 1}}, memory);
+    });
 }
 
 TEST(layer_no_allocation, of_what_comes_with_the_run) {
