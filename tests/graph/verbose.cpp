@@ -1,5 +1,6 @@
 // Verbose lines of graphs say who gets each op. DYNQUANT_VERBOSE is read once, so that this is a program of its own.
 #include "support/graph.hpp"
+#include "support/program.hpp"
 
 namespace dynquant::test {
 namespace {
@@ -10,14 +11,6 @@ const lt x = f32(0, {2, 3}), scales = f32(1, {3}), y = u8(2, {2, 3});
 dg::op dynamic_quantize(std::size_t id, const lt &scales_port) {
     return dg::op(id, kind::DynamicQuantize, {x, scales_port}, {y}, "q")
             .set_attr<std::string>(attr::qtype, "per_channel");
-}
-
-/// The output while f runs.
-template <typename F>
-std::string printed_by(F &&f) {
-    testing::internal::CaptureStdout();
-    f();
-    return testing::internal::GetCapturedStdout();
 }
 
 TEST(graph_verbose, claimed_ops) {

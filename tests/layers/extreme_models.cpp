@@ -67,14 +67,6 @@ class extreme_model {
             values.push_back(one_in(3) ? number() : 1 + pick(2));
         n.attributes[name] = values;
     }
-    void add_bytes(const std::string &name, const dims &extents, onnx::element_type t) {
-        b_.add_constant(name, t, extents, std::vector<std::uint8_t>(static_cast<std::size_t>(*volume(extents)), 3));
-    }
-    void add_floats(const std::string &name, const dims &extents) {
-        b_.add_constant(
-                name, type::float32, extents, std::vector<float>(static_cast<std::size_t>(*volume(extents)), 2));
-    }
-
     void add_integer_product() {
         const bool is_convolution = one_in(2);
         const auto rank = static_cast<std::size_t>(is_convolution ? 3 + pick(3) : 1 + pick(3));
@@ -92,14 +84,14 @@ class extreme_model {
             b_["s"].shape = b_["z"].shape = dims {};
             b_["z"].type = type::uint8;
         } else {
-            add_bytes("z", one_in(9) ? shape(1) : dims {}, type::uint8);
+            b_.add_bytes("z", one_in(9) ? shape(1) : dims {});
         }
         b_.add("x", type::uint8, x);
-        add_bytes("w", w, one_in(2) ? type::int8 : type::uint8);
+        b_.add_bytes("w", w, 3, one_in(2) ? type::int8 : type::uint8);
         names inputs = {"x", "w", one_in(5) ? "" : "z"};
         if (one_in(2)) {
             const auto filters = is_convolution ? w.front() : w.back();
-            add_bytes("wz", one_in(2) && filters < 9 ? dims {filters} : one_in(9) ? shape(1) : dims {1}, type::uint8);
+            b_.add_bytes("wz", one_in(2) && filters < 9 ? dims {filters} : one_in(9) ? shape(1) : dims {1});
             inputs.push_back("wz");
         }
         b_.add("sums", type::int32, std::nullopt);
@@ -132,8 +124,8 @@ class extreme_model {
         } else if (one_in(2) && w[axis] < 9) {
             scale = {w[axis]};
         }
-        add_bytes("q", w, one_in(2) ? type::int8 : type::float8e4m3fn);
-        add_floats("scale", scale);
+        b_.add_bytes("q", w, 3, one_in(2) ? type::int8 : type::float8e4m3fn);
+        b_.add_floats("scale", scale);
         b_.add("w", type::float32, w);
         auto &dequantize = b_.then("DequantizeLinear", {"q", "scale"}, {"w"});
         if (block != 0) set(dequantize, "block_size", block);
@@ -149,7 +141,7 @@ class extreme_model {
 
     std::string add_step(const std::string &x, const std::string &y) {
         if (one_in(4)) {
-            add_floats("y_scale", one_in(2) ? dims {} : shape(1));
+            b_.add_floats("y_scale", one_in(2) ? dims {} : shape(1));
             b_.add(y, type::int8, std::nullopt);
             auto &n = b_.then("QuantizeLinear", {x, "y_scale"}, {y});
             for (const char *name : {"axis", "block_size", "precision"})
@@ -157,7 +149,7 @@ class extreme_model {
         } else if (one_in(3)) {
             b_.then("LeakyRelu", {x}, {y});
         } else {
-            add_floats("factor", one_in(2) ? dims {} : shape(static_cast<std::size_t>(pick(4))));
+            b_.add_floats("factor", one_in(2) ? dims {} : shape(static_cast<std::size_t>(pick(4))));
             b_.then("Mul", {x, "factor"}, {y});
         }
         return y;

@@ -10,6 +10,7 @@
 #include "layers/match/matcher.hpp"
 #include "layers/match/narrow_weights.hpp"
 #include "onnx/element_type.hpp"
+#include "quantization/shape.hpp"
 
 namespace dynquant::layers::match {
 
@@ -95,10 +96,7 @@ class builder {
     }
 
   private:
-    static std::size_t volume_of(const dims &shape) {
-        return static_cast<std::size_t>(
-                std::accumulate(shape.begin(), shape.end(), std::int64_t {1}, std::multiplies<>()));
-    }
+    static std::size_t volume_of(const dims &shape) { return static_cast<std::size_t>(*volume(shape)); }
 
     std::deque<std::vector<std::byte>> data_;
 };

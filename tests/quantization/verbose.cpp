@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../support/program.hpp"
 #include "dynquant/quantization.hpp"
 
 namespace dynquant::test {
@@ -42,14 +43,6 @@ quantization groups_under_a_global_scale() {
     q.second_scales = {data_type::f32, {2, 4}, {}};
     q.rule = numerics::onnx;
     return q;
-}
-
-/// The output while f runs.
-template <typename F>
-std::string printed_by(F &&f) {
-    testing::internal::CaptureStdout();
-    f();
-    return testing::internal::GetCapturedStdout();
 }
 
 /// Whether text is `lines`, each followed by a time.

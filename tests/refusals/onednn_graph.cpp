@@ -1,6 +1,7 @@
 // The drop-in's C functions refuse with oneDNN's statuses, and leave to oneDNN what is oneDNN's to judge.
 #include "has.hpp"
 #include "onednn_graph/functions.hpp"
+#include "support/program.hpp"
 
 namespace {
 
@@ -12,9 +13,7 @@ class onednn_graph_refusals : public drop_in_functions {
     /// first of these parts and has the others.
     template <typename F>
     void refused(dnnl_status_t status, const std::vector<std::string> &parts, F &&f) {
-        testing::internal::CaptureStdout();
-        EXPECT_EQ(f(), status);
-        const auto printed = testing::internal::GetCapturedStdout();
+        const auto printed = printed_by([&] { EXPECT_EQ(f(), status); });
         EXPECT_EQ(printed.find("dynquant_verbose,graph,error,cpu," + parts.front()), 0u) << printed;
         EXPECT_EQ(printed.find('\n'), printed.size() - 1) << printed;
         EXPECT_TRUE(has(printed, parts)) << testing::PrintToString(parts) << "\nis not in\n" << printed;

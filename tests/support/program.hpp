@@ -50,6 +50,14 @@ std::string message_of(F &&f) {
     return {};
 }
 
+/// The output while f runs.
+template <typename F>
+std::string printed_by(F &&f) {
+    testing::internal::CaptureStdout();
+    f();
+    return testing::internal::GetCapturedStdout();
+}
+
 struct outcome {
     int status;
     std::string out, err;
