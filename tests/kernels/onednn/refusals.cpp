@@ -190,22 +190,16 @@ TEST(onednn_kernel_refuses, dequantize_over_long_distances_by_scales_that_may_no
     EXPECT_NE(refusal(dequantize_statement({(1 << 28) + 1}, {(1 << 28) + 1})), "");
 }
 
-// 1 / 1 + 10 and 2 / 1 + 20. oneDNN 3.2 and 3.7 refuse, 3.13 adds 10 to both.
-TEST(onednn_kernel_refuses, quantize_with_zps_per_channel) {
-    auto q = quantize_statement({2, 1}, {1, 1});
-    q.scales.values = {1, 1};
-    q.zero_points = {data_type::s32, {1, 1}, {10, 20}};
-    EXPECT_EQ(refusal(q), "the zero points differ by channel, and a reorder uses only the first");
-    EXPECT_NE(by_onednn<std::uint8_t>(q, std::vector {1.0f, 2.0f}), (std::vector<std::uint8_t> {11, 22}));
-}
-
-TEST(onednn_kernel_refuses, dequantize_with_zps_per_channel) {
-    auto q = dequantize_statement({2, 1}, {1, 1});
-    q.scales.values = {1, 1};
-    q.zero_points = {data_type::s32, {1, 1}, {10, 20}};
-    EXPECT_EQ(refusal(q), "the zero points differ by channel, and a reorder uses only the first");
-    const auto by_reorder = by_onednn<float>(q, std::vector<std::int8_t> {11, 22});
-    EXPECT_NE(by_reorder, (std::vector<float> {1, 2}));
+// 1 / 1 + 10 and 2 / 1 + 20, and back. To quantize oneDNN 3.2 and 3.7 refuse, 3.13 adds 10 to both.
+TEST(onednn_kernel_refuses, zps_per_channel) {
+    auto quantize = quantize_statement({2, 1}, {1, 1}), dequantize = dequantize_statement({2, 1}, {1, 1});
+    for (auto *const q : {&quantize, &dequantize}) {
+        q->scales.values = {1, 1};
+        q->zero_points = {data_type::s32, {1, 1}, {10, 20}};
+        EXPECT_EQ(refusal(*q), "the zero points differ by channel, and a reorder uses only the first");
+    }
+    EXPECT_NE(by_onednn<std::uint8_t>(quantize, std::vector {1.0f, 2.0f}), (std::vector<std::uint8_t> {11, 22}));
+    EXPECT_NE(by_onednn<float>(dequantize, std::vector<std::int8_t> {11, 22}), (std::vector<float> {1, 2}));
 }
 
 // 1 / 1 + 10 is 11. oneDNN 3.2 forgets the zp where src is dense and dst is not, later ones do not.
