@@ -6,14 +6,12 @@
 
 #include <gtest/gtest.h>
 
+#include "quantization/shape.hpp"
+
 namespace dynquant::layers {
 namespace {
 
 using order = std::vector<std::size_t>;
-
-std::int64_t volume_of(const dims &shape) {
-    return std::accumulate(shape.begin(), shape.end(), std::int64_t {1}, std::multiplies<>());
-}
 
 /// The index in x of y's element `at`.
 std::int64_t source(const dims &shape, const order &of, std::int64_t at) {
@@ -28,7 +26,7 @@ std::int64_t source(const dims &shape, const order &of, std::int64_t at) {
 
 template <typename Element>
 void expect_permuted(const dims &shape, const order &of) {
-    const auto count = static_cast<std::size_t>(volume_of(shape));
+    const auto count = static_cast<std::size_t>(*volume(shape));
     std::vector<Element> x(count), y(count + 1, Element {77});
     for (std::size_t i = 0; i < count; ++i)
         x[i] = static_cast<Element>(i * 167 + i / 256);
