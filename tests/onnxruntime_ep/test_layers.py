@@ -7,7 +7,7 @@ import unittest
 
 import numpy as np
 from graphs import Graph
-from layers import STEPS, WITH_PARAMETER, Layer, model, quantize
+from layers import STEPS, WITH_PARAMETER, Layer, integer_product, model, quantize
 from onnx import TensorProto, helper
 from provider import NAME, assert_same, operators, run, session
 
@@ -44,6 +44,21 @@ class Layers(unittest.TestCase):
             with self.subTest(rank=rank, **of):
                 self.assertEqual(operators(layer.model(), {"x": layer.draw_x()}), {NAME: 1})
                 self.check(layer)
+
+    def test_dilations_beyond_all_of_x(self):
+        """Of three taps with SAME only the middle one is not in the padding."""
+        random = np.random.default_rng(5)
+        w, x = random.integers(-128, 128, (14, 8, 1, 3)).astype(np.int8), random.integers(0, 256, (2, 8, 1, 24)).astype(np.uint8)
+        expected = np.einsum("fc,nct->nft", w[:, :, 0, 1].astype(np.int32), x[:, :, 0].astype(np.int32) - 100)
+        for spatial, dilation in itertools.product(((24,), (1, 24), (1, 1, 24)), (24, 1000, 2**20, 2**30)):
+            rank = len(spatial)
+            nodes = integer_product(["x", "w", "z"], op="ConvInteger", dilations=[1] * (rank - 1) + [dilation], auto_pad="SAME_LOWER")
+            m = model(nodes, {"x": (TensorProto.UINT8, [2, 8, *spatial])}, {"f": (TensorProto.FLOAT, None)}, 16,
+                      {"w": w.reshape(14, 8, *[1] * (rank - 1), 3), "z": np.uint8(100)})
+            with self.subTest(spatial=spatial, dilation=dilation):
+                inputs = {"x": x.reshape(2, 8, *spatial)}
+                self.assertEqual(operators(m, inputs), {NAME: 1})
+                assert_same(run(m, inputs)[0], expected.reshape(2, 14, *spatial).astype(np.float32))
 
     def test_large_layers_on_several_threads(self):
         random = np.random.default_rng(SEED)

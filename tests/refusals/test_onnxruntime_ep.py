@@ -80,6 +80,19 @@ class Layers(Case):
         self.names(InvalidArgument, lambda: s.run(None, {"x": np.zeros((2, 7), np.float32)}),
                    "node '", "_product' (MatMulInteger): A: expected", "8 columns", "given shape 2x7")
 
+    def test_sizes_beyond_any_memory(self):
+        """x has no elements. tests/layers/layer.cpp has more of such sizes, not all of which numpy takes."""
+        for op_type, w, shape, y, given in (
+                ("MatMulInteger", (0, 5), (1 << 43, 0), "Y", "8796093022208x5"),
+                ("ConvInteger", (5, 0, 1, 1), (1, 0, 1 << 30, 1 << 30), "y", "1x5x1073741824x1073741824")):
+            node = helper.make_node(op_type, ["a", "w"], ["y"], "c")
+            m = model([node], {"a": (UINT8, [None] * len(shape))}, {"y": (INT32, None)}, 16,
+                      {"w": np.zeros(w, np.uint8)})
+            with self.subTest(op_type=op_type):
+                s = session(m, options={"claim": "all"})
+                self.names(INVALID, lambda: s.run(None, {"a": np.zeros(shape, np.uint8)}),
+                           f"node 'c' ({op_type}): {y}: expected", "2^44 elements", f"given shape {given}")
+
     def test_scale_and_zero_point_of_two_shapes_are_refused_as_without_the_provider(self):
         nodes = [*integer_product(["a", "w"]), helper.make_node("QuantizeLinear", ["f", "scale", "zero_point"], ["y"], axis=1)]
         m = model(nodes, {"a": (UINT8, [3, 5])}, {"y": (UINT8, None)}, 16,
