@@ -79,6 +79,20 @@ struct one_float16 {
     static integers add_saturated(integers a, integers b) { return a + b; }
 };
 
+TEST(float16_product, is_in_the_families_of_bytes_divided_in_f16_alone) {
+    const auto &loops = loops_for(targets::avx512_fp16), &others = loops_for(targets::avx512);
+    ASSERT_EQ(loops.family_count, others.family_count);
+    const auto family_of = [&](data_type dst) {
+        return &family_for(loops, {direction::quantize, dst, false, numerics::onnx, precision::f16, true});
+    };
+    for (int i = 0; i < loops.family_count; ++i) {
+        const auto &given = loops.families[i], &other = others.families[i];
+        const bool is_one = &given == family_of(data_type::u8) || &given == family_of(data_type::s8);
+        EXPECT_EQ(given.exact.is_exact != other.exact.is_exact, is_one) << i;
+        EXPECT_EQ(given.prepare, other.prepare) << i;
+    }
+}
+
 TEST(float16_product, takes_zero_points_as_the_family_prepares_them) {
     for (const auto &by : available_sets()) {
         if (by.code->lanes == 1) continue; // divides
