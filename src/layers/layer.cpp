@@ -30,8 +30,7 @@ void check_size(const char *what, const dims &extents) {
 bool fold_multipliers(layer_description &d) {
     using kind = float_step::kind;
     auto &steps = d.steps;
-    if (d.has_x_scale || steps.size() < 3 || steps[0].what != kind::multiply || steps[1].what != kind::multiply)
-        return false;
+    if (steps.size() < 3 || steps[0].what != kind::multiply || steps[1].what != kind::multiply) return false;
     const auto is_relu = [](const step &s) {
         return s.what == kind::clip && s.a == std::vector {0.0F}
         && s.b == std::vector {std::numeric_limits<float>::infinity()};
@@ -119,7 +118,6 @@ layer::layer(const layer_problem &p, const dims &x)
     , look_up_(lookup::function_for(d_.available)) {
     for (const auto &s : d_.steps)
         steps_.push_back({s.what, s.a, s.b, s.table});
-    if (d_.has_x_scale) steps_.front().what = float_step::kind::scale;
     try {
         const auto c = d_.is_convolution ? plan_convolution(p.convolution()) : plan_product(p.convolution());
         if (volume(y_) == 0) return;
@@ -229,7 +227,7 @@ float_steps_call layer::steps_of(
     if (!d_.scales_by_row) return call;
     const auto row = d_.is_convolution ? image : in_image;
     call.row_stride = d_.is_convolution ? 0 : 1;
-    if (d_.has_x_scale) call.x_scales += row;
+    if (!of_x.scales.empty()) call.x_scales += row;
     if (d_.x_zero_point) return call;
     call.x_zero_points = of_x.zero_points.data() + row;
     call.weight_sums = sums_->weight_sums().data();

@@ -32,7 +32,6 @@ struct layer_description {
     bool x_is_signed = false;
     bool x_is_channels_last = false, y_is_channels_last = false; // in memory, of a convolution
     std::optional<std::int32_t> x_zero_point = 0; // none: it comes with the run, or from what quantizes x
-    bool has_x_scale = false;                     // by which the factors of the first step, `multiply`, are multiplied
     /// Each row of x, or image of a convolution, has a scale and, if it comes with the run, a zero point of its own.
     bool scales_by_row = false;
     bool w_is_signed = true;

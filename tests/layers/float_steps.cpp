@@ -24,7 +24,7 @@ std::uint32_t bits(float value) { // 0 and -0 differ
 
 /// x_scale: of `scale`.
 float expected_of(std::int32_t sum, const std::vector<step> &steps, std::int64_t channel, float x_scale = 1) {
-    return test::oracle::after(steps, static_cast<float>(sum), channel, &x_scale);
+    return test::oracle::after(steps, static_cast<float>(sum), channel, x_scale);
 }
 
 std::vector<test::tested<float_steps_function>> functions() {

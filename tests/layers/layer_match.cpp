@@ -83,7 +83,7 @@ TEST(layer_match, goes_from_what_quantizes_to_bytes) {
     EXPECT_EQ(m->y, b.at("y"));
     EXPECT_EQ(m->bias, (std::vector<std::int32_t> {-3, -2, -1, 0, 1}));
     EXPECT_EQ(kinds_of(*m),
-            (std::vector {kind::multiply, kind::clip, kind::divide, kind::round, kind::add, kind::saturate}));
+            (std::vector {kind::scale, kind::clip, kind::divide, kind::round, kind::add, kind::saturate}));
     EXPECT_EQ(m->steps.front().a, (std::vector {0.5F, 1.5F, 2.5F, 3.5F, 4.5F}));
     EXPECT_EQ(m->result, step_result::bytes);
     EXPECT_TRUE(m->multipliers.empty());
@@ -127,7 +127,7 @@ TEST(layer_match, takes_what_quantizes_rows) {
         EXPECT_EQ(m.quantize, 0U);
         EXPECT_EQ(m.x, b.at("x"));
         const auto d = describe(b.g, m);
-        EXPECT_TRUE(d.scales_by_row && d.has_x_scale && !d.x_zero_point);
+        EXPECT_TRUE(d.scales_by_row && d.steps.front().what == kind::scale && !d.x_zero_point);
     }
 }
 

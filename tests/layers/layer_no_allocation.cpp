@@ -36,12 +36,11 @@ TEST(layer_no_allocation, of_what_comes_with_the_run) {
             d.is_convolution = true;
             if (quantizes) d.prepare = [](const quantization &q) { return dynquant::prepare(q); };
             d.x_zero_point.reset();
-            d.has_x_scale = true;
             d.weights_shape = {64, 64 / groups, 3, 3};
             d.groups = groups;
             d.window.pads = {1, 1, 1, 1};
             d.bias = {5};
-            d.steps = {{float_step::kind::multiply, {0.25F}}};
+            d.steps = {{float_step::kind::scale, {0.25F}}};
             d.result = step_result::f32;
             EXPECT_EQ(allocations_of(d, {1, 64, 9, 9}, {2, 64, 20, 20}), 0) << groups << ' ' << quantizes;
         }

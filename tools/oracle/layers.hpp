@@ -103,21 +103,20 @@ std::vector<std::byte> by_filters(const std::vector<std::byte> &w, const geometr
 std::vector<std::uint32_t> sums_of(const geometry &g, const std::vector<std::uint32_t> &x, bool is_x_channels_last,
         const std::vector<std::uint32_t> &w);
 
-/// x_scale: by which the first step's factors are multiplied, and those of `scale`. Null: none.
+/// x_scale: by which the factors of `scale` are multiplied.
 template <typename Steps>
-float after(const Steps &steps, float x, std::int64_t channel, const float *x_scale) {
+float after(const Steps &steps, float x, std::int64_t channel, float x_scale) {
     using kind = std::remove_cvref_t<decltype(steps.begin()->what)>;
     float saved = 0;
-    bool is_first = true;
     for (const auto &s : steps) {
         const float a = s.a.empty() ? 0 : at(s.a, channel), b = s.b.empty() ? 0 : s.b[0];
         switch (s.what) {
-            case kind::scale:
-            case kind::multiply: {
-                const float factor = x_scale && (is_first || s.what == kind::scale) ? *x_scale * a : a;
+            case kind::scale: {
+                const float factor = x_scale * a;
                 x = x * factor;
                 break;
             }
+            case kind::multiply: x = x * a; break;
             case kind::divide: x = x / a; break;
             case kind::add: x = x + a; break;
             case kind::clip:
@@ -134,7 +133,6 @@ float after(const Steps &steps, float x, std::int64_t channel, const float *x_sc
             case kind::multiply_saved: x = x * saved; break;
             case kind::look_up: x = s.table[bits_of_real(data_type::f16, x)]; break;
         }
-        is_first = false;
     }
     return x;
 }
@@ -172,7 +170,7 @@ void finish(const Description &d, std::int32_t sum, std::int64_t channel, float 
         std::memcpy(y, &sum, sizeof sum);
         return;
     }
-    const float x = after(d.steps, static_cast<float>(sum), channel, d.has_x_scale ? &x_scale : nullptr);
+    const float x = after(d.steps, static_cast<float>(sum), channel, x_scale);
     if (d.result == result::f32) {
         std::memcpy(y, &x, sizeof x);
         return;
@@ -198,7 +196,7 @@ std::vector<std::byte> result_of(const layer_inputs<Description> &given) {
     for (std::int64_t i = 0; i < std::ssize(sums); ++i) {
         const auto f = i % g.filters, row = i / g.filters, image = row / positions, p = row % positions;
         const auto bias = d.bias.empty() ? 0 : static_cast<std::uint32_t>(at(d.bias, f));
-        const float scale = d.has_x_scale ? at(of_x.scales, d.is_convolution ? image : p) : 0;
+        const float scale = !of_x.scales.empty() ? at(of_x.scales, d.is_convolution ? image : p) : 0;
         const auto to = is_y_last ? i : (image * g.filters + f) * positions + p;
         finish(d, static_cast<std::int32_t>(sums[static_cast<std::size_t>(i)] + bias), f, scale,
                 &y[static_cast<std::size_t>(to) * element]);
@@ -277,7 +275,7 @@ std::vector<float> result_of(const narrow_inputs<Weights, Step> &given) {
                         of, x, given.is_convolution ? rows : 1, &w[static_cast<std::size_t>(n * of.inner)], n);
                 y[static_cast<std::size_t>(
                         image * rows * of.columns + (given.is_convolution ? n * rows + row : row * of.columns + n))] =
-                        after(given.steps, sum, n, nullptr);
+                        after(given.steps, sum, n, 1);
             }
     return y;
 }

@@ -40,7 +40,6 @@ layer_description describe(const graph &g, const node &product) {
 
 layer_description describe(const graph &g, const layer_match &m) {
     auto d = describe(g, g.nodes[m.product]);
-    d.has_x_scale = m.x_scale != none;
     d.scales_by_row = m.scales_by_row;
     d.bias = m.bias;
     d.steps = m.steps;

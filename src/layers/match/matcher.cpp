@@ -351,7 +351,7 @@ class matcher {
             }
         if (!is_scale(scales)) return false;
         result_.x_scale = scales;
-        return add_step(n, {kind::multiply, {1.0F}}); // exact
+        return add_step(n, {kind::scale, {1.0F}});
     }
 
     /// Input `i` of a Mul is x_scale, and the other one constant.
@@ -359,7 +359,7 @@ class matcher {
         const auto other = n.inputs[1 - i];
         if (!is_scale(n.inputs[i]) || !why_not_by_channel(other, type::float32).empty()) return false;
         result_.x_scale = n.inputs[i];
-        result_.steps.push_back({kind::multiply, floats_of(*g_.values[other].known)});
+        result_.steps.push_back({kind::scale, floats_of(*g_.values[other].known)});
         return true;
     }
 

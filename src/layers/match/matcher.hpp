@@ -24,7 +24,7 @@ struct layer_match {
     std::size_t dequantize = none; // of the weights of a narrow layer
     std::size_t x = none;          // the value that the layer takes: of floats where it has `quantize`, else of 8 bits
     std::size_t x_zero_point = none;
-    std::size_t x_scale = none; // by which the factors of the first step are multiplied
+    std::size_t x_scale = none; // of the first step, `scale`
     /// x has a scale and a zero point for each row, of a convolution each image: where what quantizes it says so, or
     /// where the caller wants it and find_row_scales() allows it.
     bool scales_by_row = false;

@@ -13,7 +13,7 @@ namespace dynquant::layers {
 struct float_step {
     enum class kind {
         multiply,       // x * a
-        scale,          // x * (the position's scale * a)
+        scale,          // x * (the scale of x at the position * a)
         divide,         // x / a
         add,            // x + a
         clip,           // x < a ? a : x, then x > b ? b : x: NaN stays

@@ -171,7 +171,7 @@ group steps_of_layers(int times) {
                 choose_integers(p, draw);
                 p.floats = draw.one_of({reals::any, reals::ties, reals::wild});
                 p.steps = &steps;
-                p.d.has_x_scale = !steps.steps.empty() && steps.steps.front() == kind::multiply && draw.coin();
+                p.has_x_scale = !steps.steps.empty() && steps.steps.front() == kind::multiply && draw.coin();
                 p.d.scales_by_row = draw.coin();
                 c.statements.push_back(statement_of(p));
             }
@@ -192,7 +192,7 @@ group quantized_layers(int times) {
                 choose_integers(p, draw);
                 p.floats = draw.one_of({reals::any, reals::ties, reals::wild});
                 p.steps = draw.coin() ? &sums : &chains()[static_cast<std::size_t>(draw.number(0, 3))];
-                p.d.has_x_scale = !p.steps->steps.empty();
+                p.has_x_scale = !p.steps->steps.empty();
                 p.d.scales_by_row = by_row;
                 c.statements.push_back(statement_of(p));
             }

@@ -31,7 +31,7 @@ std::vector<layers::step> draw_steps(const chain &c, reals how, std::int64_t cha
     for (const auto what : c.steps) {
         layers::step s {what};
         switch (what) {
-            case kind::scale: break; // the layer makes it of the first `multiply`
+            case kind::scale: break; // no chain has it; the plan tells which `multiply` becomes one
             case kind::multiply:
                 if (how == reals::wild || steps.empty() || steps.back().what != kind::multiply) {
                     s.a = values([&] { return draw.factor(how); });
@@ -162,8 +162,9 @@ layer_inputs draw_inputs(const plan &p, drawing draw) {
     if (!p.knows_x_zero_point) d.x_zero_point.reset();
     d.bias = draw_amount(p.bias, channels, draw,
             [&] { return static_cast<std::int32_t>(draw.number(INT32_MIN, INT32_MAX)) >> draw.number(0, 30); });
-    if (d.has_x_scale && !d.prepare) in.x_scales = draw.many(rows, [&] { return draw.factor(p.floats); });
+    if (p.has_x_scale && !d.prepare) in.x_scales = draw.many(rows, [&] { return draw.factor(p.floats); });
     d.steps = draw_steps(*p.steps, p.floats, channels, draw);
+    if (p.has_x_scale) d.steps.front().what = kind::scale;
     d.result = p.steps->result;
     if (p.steps->has_table)
         std::ranges::generate(d.table.emplace(), [&] { return static_cast<std::uint8_t>(draw.number(0, 255)); });
@@ -312,7 +313,7 @@ std::string line_of(const plan &p) {
                     : d.prepare  ? "computed"
                                  : "given",
             ", of w ", name_of(p.w_zero_points), ", bias ", name_of(p.bias), d.scales_by_row ? ", by row" : "",
-            d.has_x_scale ? ", x scale" : "", ", bytes ", name_of(p.bytes), "; ", p.steps->name);
+            p.has_x_scale ? ", x scale" : "", ", bytes ", name_of(p.bytes), "; ", p.steps->name);
     if (d.prepare || p.steps != &sums) line += concat(", floats ", name_of(p.floats));
     return line;
 }

@@ -101,6 +101,7 @@ struct plan {
     dynquant::dims x;
     amount w_zero_points = amount::none, bias = amount::none;
     bool knows_x_zero_point = false; // before the run
+    bool has_x_scale = false;        // the first step becomes `scale`
     filling bytes = filling::any;
     reals floats = reals::any;
     const chain *steps = &sums;
