@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "elements/load_store.hpp"
 #include "layers/match/narrow_weights.hpp"
 #include "onnx/element_type.hpp"
 #include "quantization/shape.hpp"
@@ -18,11 +17,11 @@ layer_description describe(const graph &g, const node &product) {
     if (product.has(2)) {
         const auto &known = g.input(product, 2).known;
         d.x_zero_point.reset();
-        if (known) d.x_zero_point = integers_of(*known).front();
+        if (known) d.x_zero_point = values_of<std::int32_t>(*known).front();
     }
     d.w_is_signed = w.type == onnx::type::int8;
     d.weights_shape = w.shape;
-    if (product.has(3)) d.w_zero_points = integers_of(*g.input(product, 3).known);
+    if (product.has(3)) d.w_zero_points = values_of<std::int32_t>(*g.input(product, 3).known);
     if (!d.is_convolution) {
         if (w.shape.size() == 1) d.weights_shape.push_back(1);
         d.weights_shape.erase(d.weights_shape.begin(), d.weights_shape.end() - 2);
@@ -49,15 +48,6 @@ layer_description describe(const graph &g, const layer_match &m) {
 }
 
 namespace {
-
-template <typename T>
-std::vector<T> values_of(const constant &c) {
-    const auto type = *onnx::data_type_of(c.type);
-    std::vector<T> values;
-    for (std::int64_t i = 0; i < *volume(c.shape); ++i)
-        values.push_back(static_cast<T>(load(type, c.data, i)));
-    return values;
-}
 
 /// Of [columns, blocks] to [blocks, columns].
 template <typename T>

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "dynquant/onnx.hpp"
+#include "elements/load_store.hpp"
+#include "quantization/shape.hpp"
 
 namespace dynquant::layers::match {
 
@@ -74,7 +76,13 @@ std::string label(const graph &g, const node &n);
 /// What a value is that is not known.
 const char *why_unknown(const value &v);
 
-/// Of uint8, int8 or int32.
-std::vector<std::int32_t> integers_of(const constant &c);
+/// T holds each value of the constant's type.
+template <typename T>
+std::vector<T> values_of(const constant &c) {
+    std::vector<T> values(static_cast<std::size_t>(*volume(c.shape)));
+    for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = static_cast<T>(load(*onnx::data_type_of(c.type), c.data, static_cast<std::int64_t>(i)));
+    return values;
+}
 
 } // namespace dynquant::layers::match
