@@ -329,6 +329,14 @@ TEST(layer_match, says_where_it_ends) {
             "node 'Clip_2' (Clip): 'low': expected a constant float of one value");
 }
 
+/// HardSwish saves x, too.
+TEST(layer_match, saves_one_value_at_a_time) {
+    auto b = floats();
+    b.then("HardSwish", {"f"}, {"h"});
+    b.then("Mul", {"f", "h"}, {"y"});
+    EXPECT_EQ(end_of(b), "value 'f': expected one node that takes it, given 2");
+}
+
 TEST(layer_match, says_why_quantize_linear_ends_it) {
     const auto quantized = [](const dims &scale, const dims &zero_point, onnx::element_type to) {
         auto b = floats();
@@ -593,7 +601,8 @@ class random_graph {
         b_.cast(y, f);
         y = f;
         const char *const scales[] = {"c1", "by_channel", "rows", "one"};
-        if (!one_in(4)) y = then("Mul", {y, one_in(3) ? s_ : then("Mul", {s_, scales[pick(4)]})});
+        if (one_in(2) || scale_.empty()) scale_ = one_in(3) ? s_ : then("Mul", {s_, scales[pick(4)]});
+        if (!one_in(4)) y = then("Mul", {y, scale_});
         for (int steps = pick(5); steps > 0; --steps)
             y = add_step(y);
         if (one_in(2)) {
@@ -623,12 +632,18 @@ class random_graph {
     test::random_source random_;
     builder b_;
     int count_ = 0;
-    std::string q_, s_, z_;
+    std::string q_, s_, z_, scale_;
     names floats_; // results of layers
 };
 
-/// Expects the layer in the graph of only its nodes, all of which it has.
+/// Expects the layer in the graph of only its nodes, all of which it has; and that others take only its result.
 void expect_the_same_alone(const graph &g, const layer_match &m) {
+    const auto is_inside = [&](std::size_t n) { return std::ranges::count(m.nodes, n) > 0; };
+    for (const auto n : m.nodes)
+        for (const auto output : g.nodes[n].outputs)
+            if (const auto &v = g.values[output]; output != m.y) {
+                EXPECT_TRUE(!v.is_seen_outside && std::ranges::all_of(v.consumers, is_inside)) << v.name;
+            }
     const auto part = part_of(g, m.nodes);
     const auto index = [&](std::size_t n) {
         return n == none ? none : static_cast<std::size_t>(std::ranges::find(m.nodes, n) - m.nodes.begin());
