@@ -25,8 +25,8 @@ class fusion {
         , options_(opts)
         , view_(view_of(g))
         , is_taken_(g.nodes.size()) {
-        const auto tabulate = [&](std::span<const std::size_t> nodes, onnx::element_type from) {
-            return table_of(g, nodes, from, opts);
+        const auto tabulate = [&](std::span<const std::size_t> nodes, data_type from) {
+            return table_of(g, nodes, onnx::element_type_of(from), opts);
         };
         for (std::size_t i = 0; i < g.nodes.size(); ++i) {
             if (!is_product(view_.nodes[i])) continue;
@@ -105,7 +105,7 @@ class fusion {
         for (const auto node : m.nodes) {
             const auto &n = view_.nodes[node];
             has_relu |= n.is("Relu");
-            is_half |= view_.output(n).type == onnx::type::float16;
+            is_half |= view_.output(n).type == data_type::f16;
             if (n.is("Tanh") || n.is("Sigmoid")) curve = n.op_type;
         }
         auto pattern =

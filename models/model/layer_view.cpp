@@ -10,9 +10,9 @@ using layers::match::none;
 layers::match::value value_of(const std::string &name, const tensor_type &what, const tensor *constant) {
     layers::match::value v;
     v.name = name;
-    v.type = what.type;
+    v.type = onnx::data_type_of(what.type);
     v.shape = what.shape;
-    if (constant) v.known = layers::match::constant {what.type, what.shape, constant->data.data()};
+    if (constant) v.known = layers::match::constant {v.type, what.shape, constant->data.data()};
     return v;
 }
 

@@ -21,8 +21,7 @@ MAY_INCLUDE = {
     "kernels/native": CORE | {"kernels/kernel.hpp"},
     "kernels/onednn": CORE | {"kernels/kernel.hpp", "oneapi"},
     "kernels/reference": CORE | {"kernels/kernel.hpp"},
-    "layers": CORE,
-    "layers/match": CORE | {"layers", "onnx"},
+    "layers": CORE - {"dynquant"} | {"dynquant/quantization.hpp"},  # not dynquant/onnx.hpp: no front-end
     "graph": CORE | {"kernels/kernels.hpp", "oneapi"},
     "onnx": CORE | {"kernels/kernels.hpp"},
     "onednn_graph": {"dynquant", "graph", "kernels/kernels.hpp", "oneapi", "quantization"},

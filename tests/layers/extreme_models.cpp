@@ -74,7 +74,7 @@ class extreme_model {
         std::optional<dims> x;
         if (one_in(2)) x = shape(rank);
         if (one_in(3)) {
-            b_.add("floats", type::float32, x);
+            b_.add("floats", data_type::f32, x);
             auto &n = b_.then("DynamicQuantizeLinear", {"floats"}, {"x", "s", "z"});
             if (one_in(2)) {
                 n.domain = "dynquant";
@@ -82,19 +82,19 @@ class extreme_model {
                 set(n, "block_size", number());
             }
             b_["s"].shape = b_["z"].shape = dims {};
-            b_["z"].type = type::uint8;
+            b_["z"].type = data_type::u8;
         } else {
             b_.add_bytes("z", one_in(9) ? shape(1) : dims {});
         }
-        b_.add("x", type::uint8, x);
-        b_.add_bytes("w", w, 3, one_in(2) ? type::int8 : type::uint8);
+        b_.add("x", data_type::u8, x);
+        b_.add_bytes("w", w, 3, one_in(2) ? data_type::s8 : data_type::u8);
         names inputs = {"x", "w", one_in(5) ? "" : "z"};
         if (one_in(2)) {
             const auto filters = is_convolution ? w.front() : w.back();
             b_.add_bytes("wz", one_in(2) && filters < 9 ? dims {filters} : one_in(9) ? shape(1) : dims {1});
             inputs.push_back("wz");
         }
-        b_.add("sums", type::int32, std::nullopt);
+        b_.add("sums", data_type::s32, std::nullopt);
         auto &n = b_.then(is_convolution ? "ConvInteger" : "MatMulInteger", inputs, {"sums"});
         if (is_convolution) add_window(n, w);
         b_.cast("sums", "y");
@@ -124,14 +124,14 @@ class extreme_model {
         } else if (one_in(2) && w[axis] < 9) {
             scale = {w[axis]};
         }
-        b_.add_bytes("q", w, 3, one_in(2) ? type::int8 : type::float8e4m3fn);
+        b_.add_bytes("q", w, 3, one_in(2) ? data_type::s8 : data_type::f8_e4m3);
         b_.add_floats("scale", scale);
-        b_.add("w", type::float32, w);
+        b_.add("w", data_type::f32, w);
         auto &dequantize = b_.then("DequantizeLinear", {"q", "scale"}, {"w"});
         if (block != 0) set(dequantize, "block_size", block);
         const auto given = static_cast<std::int64_t>(axis);
         set(dequantize, "axis", one_in(5) ? number() : one_in(2) ? given : given - std::ssize(w));
-        b_.add("x", type::float32, one_in(2) ? std::optional(shape(w.size())) : std::nullopt);
+        b_.add("x", data_type::f32, one_in(2) ? std::optional(shape(w.size())) : std::nullopt);
         auto &n = b_.then(is_convolution ? "Conv" : "Gemm", {"x", "w"}, {"y"});
         if (!is_convolution)
             set(n, "transB", is_transposed ? one_in(5) ? number() : 1 : 0);
@@ -142,7 +142,7 @@ class extreme_model {
     std::string add_step(const std::string &x, const std::string &y) {
         if (one_in(4)) {
             b_.add_floats("y_scale", one_in(2) ? dims {} : shape(1));
-            b_.add(y, type::int8, std::nullopt);
+            b_.add(y, data_type::s8, std::nullopt);
             auto &n = b_.then("QuantizeLinear", {x, "y_scale"}, {y});
             for (const char *name : {"axis", "block_size", "precision"})
                 if (one_in(3)) set(n, name, number());

@@ -9,12 +9,10 @@
 
 #include "layers/match/matcher.hpp"
 #include "layers/match/narrow_weights.hpp"
-#include "onnx/element_type.hpp"
 #include "quantization/shape.hpp"
 
 namespace dynquant::layers::match {
 
-namespace type = onnx::type;
 using kind = float_step::kind;
 using names = std::vector<std::string>;
 
@@ -23,7 +21,7 @@ class builder {
   public:
     graph g;
 
-    std::size_t add(const std::string &name, onnx::element_type t, std::optional<dims> shape) {
+    std::size_t add(const std::string &name, std::optional<data_type> t, std::optional<dims> shape) {
         auto &v = g.values[at(name)];
         v.type = t;
         v.shape = std::move(shape);
@@ -31,8 +29,7 @@ class builder {
     }
 
     template <typename T>
-    void add_constant(
-            const std::string &name, onnx::element_type t, const dims &shape, const std::vector<T> &elements) {
+    void add_constant(const std::string &name, data_type t, const dims &shape, const std::vector<T> &elements) {
         auto &bytes = data_.emplace_back(elements.size() * sizeof(T));
         if (!bytes.empty()) std::memcpy(bytes.data(), elements.data(), bytes.size());
         g.values[add(name, t, shape)].known = constant {t, shape, bytes.data()};
@@ -41,17 +38,16 @@ class builder {
     void add_floats(const std::string &name, const dims &shape, float first = 0.5F) {
         std::vector<float> elements(volume_of(shape));
         std::iota(elements.begin(), elements.end(), first);
-        add_constant(name, type::float32, shape, elements);
+        add_constant(name, data_type::f32, shape, elements);
     }
 
     void add_integers(const std::string &name, const dims &shape) {
         std::vector<std::int32_t> elements(volume_of(shape));
         std::iota(elements.begin(), elements.end(), -3);
-        add_constant(name, type::int32, shape, elements);
+        add_constant(name, data_type::s32, shape, elements);
     }
 
-    void add_bytes(
-            const std::string &name, const dims &shape, std::uint8_t value = 3, onnx::element_type t = type::uint8) {
+    void add_bytes(const std::string &name, const dims &shape, std::uint8_t value = 3, data_type t = data_type::u8) {
         add_constant(name, t, shape, std::vector<std::uint8_t>(volume_of(shape), value));
     }
 
@@ -71,9 +67,9 @@ class builder {
         return g.nodes.emplace_back(std::move(n));
     }
 
-    void cast(const std::string &x, const std::string &y, onnx::element_type to = type::float32) {
+    void cast(const std::string &x, const std::string &y, std::optional<data_type> to = data_type::f32) {
         add(y, to, g.values[at(x)].shape);
-        then("Cast", {x}, {y}).attributes["to"] = std::int64_t {to};
+        then("Cast", {x}, {y});
     }
 
     /// "" is none.
@@ -81,7 +77,7 @@ class builder {
         if (name.empty()) return none;
         for (std::size_t i = 0; i < g.values.size(); ++i)
             if (g.values[i].name == name) return i;
-        g.values.push_back({name, type::float32});
+        g.values.push_back({name, data_type::f32});
         return g.values.size() - 1;
     }
 

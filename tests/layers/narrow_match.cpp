@@ -12,13 +12,13 @@ namespace {
 /// y = Gemm(x, (w - z) s), of which w is 4x5, or its transpose.
 builder narrow(bool is_transposed = false) {
     builder b;
-    b.add("x", type::float32, dims {3, 4});
+    b.add("x", data_type::f32, dims {3, 4});
     b.add_bytes("w", is_transposed ? dims {5, 4} : dims {4, 5}, 7);
     b.add_floats("s", {});
     b.add_bytes("z", {}, 9);
-    b.add("wf", type::float32, is_transposed ? dims {5, 4} : dims {4, 5});
+    b.add("wf", data_type::f32, is_transposed ? dims {5, 4} : dims {4, 5});
     b.then("DequantizeLinear", {"w", "s", "z"}, {"wf"});
-    b.add("y", type::float32, dims {3, 5});
+    b.add("y", data_type::f32, dims {3, 5});
     b.then("Gemm", {"x", "wf"}, {"y"}).attributes["transB"] = std::int64_t {is_transposed};
     return b;
 }
@@ -64,12 +64,12 @@ TEST(narrow_match, narrow_weights_have_scales_of_all_of_columns_rows_or_blocks) 
 
 TEST(narrow_match, narrow_zero_points_of_4_bits) {
     auto b = narrow();
-    b.add_bytes("w", {4, 5}, 0x21, type::int4);
+    b.add_bytes("w", {4, 5}, 0x21, data_type::s4);
     b.add_floats("s", {5});
-    b.add_constant("z", type::int4, {5}, std::vector<std::uint8_t> {0x81, 0x7f, 0x0e});
+    b.add_constant("z", data_type::s4, {5}, std::vector<std::uint8_t> {0x81, 0x7f, 0x0e});
     EXPECT_EQ(narrow_of(b).weights.zero_points, (std::vector {1, -8, -1, 7, -2}));
-    b.add_bytes("w", {4, 5}, 0x21, type::uint4);
-    b.add_constant("z", type::uint4, {5}, std::vector<std::uint8_t> {0x81, 0x7f, 0x0e});
+    b.add_bytes("w", {4, 5}, 0x21, data_type::u4);
+    b.add_constant("z", data_type::u4, {5}, std::vector<std::uint8_t> {0x81, 0x7f, 0x0e});
     EXPECT_EQ(narrow_of(b).weights.zero_points, (std::vector {1, 8, 15, 7, 14}));
 }
 
@@ -77,10 +77,10 @@ TEST(narrow_match, narrow_zero_points_of_4_bits) {
 TEST(narrow_match, narrow_scales_of_float16) {
     for (const bool casts : {false, true}) {
         builder b;
-        b.add("x", type::float32, dims {3, 4});
+        b.add("x", data_type::f32, dims {3, 4});
         b.add_bytes("w", {4, 5}, 7);
-        b.add_constant("s", type::float16, {5}, std::vector<std::uint16_t> {0x3c00, 0x3800, 0xc000, 0x0001, 0x7bff});
-        b.add("wf", casts ? type::float16 : type::float32, dims {4, 5});
+        b.add_constant("s", data_type::f16, {5}, std::vector<std::uint16_t> {0x3c00, 0x3800, 0xc000, 0x0001, 0x7bff});
+        b.add("wf", casts ? data_type::f16 : data_type::f32, dims {4, 5});
         b.then("DequantizeLinear", {"w", "s"}, {"wf"});
         if (casts) b.cast("wf", "wc");
         b.then("MatMul", {"x", casts ? "wc" : "wf"}, {"y"});
@@ -97,11 +97,11 @@ TEST(narrow_match, narrow_layers_go_on_with_steps) {
     auto b = narrow();
     b.add_floats("c", {5}, 1);
     b.g.nodes.back().inputs.push_back(b.at("c"));
-    b.add("r", type::float32, dims {3, 5});
+    b.add("r", data_type::f32, dims {3, 5});
     b.then("Relu", {"y"}, {"r"});
     b.add_floats("f", {}, 3);
     b.then("Mul", {"r", "f"}, {"m"});
-    b.add("dynamic", type::float32, dims {});
+    b.add("dynamic", data_type::f32, dims {});
     b.then("Mul", {"m", "dynamic"}, {"e"});
     const auto m = *b.find().found;
     EXPECT_EQ(kinds_of(m), (std::vector {kind::add, kind::clip, kind::multiply}));
@@ -125,16 +125,16 @@ TEST(narrow_match, says_why_a_product_of_floats_is_no_narrow_layer) {
             "'w', of its weights, is replaced by add_initializer");
     EXPECT_EQ(reason([](b_ b) { b["wf"].is_seen_outside = true; }), "other nodes take its weights 'wf'");
     EXPECT_EQ(reason([](b_ b) { b.then("Relu", {"wf"}, {"r"}); }), "other nodes take its weights 'wf'");
-    EXPECT_EQ(reason([](b_ b) { b["x"].type = type::float16; }), "its input is no float");
-    EXPECT_EQ(reason([](b_ b) { b["s"].known->type = type::bfloat16; }),
-            "its weights become float by scales of type bfloat16");
-    EXPECT_EQ(reason([](b_ b) { b["wf"].type = type::float16; }), "its weights become float16 by scales of type float");
+    EXPECT_EQ(reason([](b_ b) { b["x"].type = data_type::f16; }), "its input is no float");
+    EXPECT_EQ(reason([](b_ b) { b["s"].known->type = data_type::bf16; }),
+            "its weights become f32 by scales of type bf16");
+    EXPECT_EQ(reason([](b_ b) { b["wf"].type = data_type::f16; }), "its weights become f16 by scales of type f32");
     EXPECT_EQ(reason([](b_ b) {
-        b["w"].known->type = type::float8e4m3fn;
-        b["z"].known->type = type::float8e4m3fn;
+        b["w"].known->type = data_type::f8_e4m3;
+        b["z"].known->type = data_type::f8_e4m3;
     }),
             "its weights are float8 with a zero point that is not 0");
-    EXPECT_EQ(reason([](b_ b) { b["w"].known->type = type::int32; }), "its weights are of type int32");
+    EXPECT_EQ(reason([](b_ b) { b["w"].known->type = data_type::s32; }), "its weights are of type s32");
     EXPECT_EQ(reason([](b_ b) { b.add_bytes("w", {2, 2, 5}); }), "its weights have shape 2x2x5");
     EXPECT_EQ(reason([](b_ b) {
         b.add_floats("s", {3});
@@ -158,13 +158,13 @@ TEST(narrow_match, says_why_a_product_of_floats_is_no_narrow_layer) {
 
 TEST(narrow_match, a_convolution_of_one_tap_is_narrow) {
     builder b;
-    b.add("x", type::float32, dims {2, 4, 3, 3});
-    b.add_bytes("w", {5, 4, 1, 1}, 7, type::int8);
+    b.add("x", data_type::f32, dims {2, 4, 3, 3});
+    b.add_bytes("w", {5, 4, 1, 1}, 7, data_type::s8);
     b.add_floats("s", {5});
-    b.add("wf", type::float32, dims {5, 4, 1, 1});
+    b.add("wf", data_type::f32, dims {5, 4, 1, 1});
     b.then("DequantizeLinear", {"w", "s"}, {"wf"}).attributes["axis"] = std::int64_t {0};
     b.add_floats("c", {5});
-    b.add("y", type::float32, dims {2, 5, 3, 3});
+    b.add("y", data_type::f32, dims {2, 5, 3, 3});
     b.then("Conv", {"x", "wf", "c"}, {"y"});
     const char *const several = "expected a Conv of one tap and one group, without strides and pads";
     const auto d = narrow_of(b);

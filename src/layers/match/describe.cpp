@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "elements/table.hpp"
 #include "layers/match/narrow_weights.hpp"
-#include "onnx/element_type.hpp"
 #include "quantization/shape.hpp"
 
 namespace dynquant::layers::match {
@@ -13,13 +13,13 @@ layer_description describe(const graph &g, const node &product) {
     layer_description d;
     d.label = label(g, product);
     d.is_convolution = product.op_type == "ConvInteger";
-    d.x_is_signed = g.input(product, 0).type == onnx::type::int8;
+    d.x_is_signed = g.input(product, 0).type == data_type::s8;
     if (product.has(2)) {
         const auto &known = g.input(product, 2).known;
         d.x_zero_point.reset();
         if (known) d.x_zero_point = values_of<std::int32_t>(*known).front();
     }
-    d.w_is_signed = w.type == onnx::type::int8;
+    d.w_is_signed = w.type == data_type::s8;
     d.weights_shape = w.shape;
     if (product.has(3)) d.w_zero_points = values_of<std::int32_t>(*g.input(product, 3).known);
     if (!d.is_convolution) {
@@ -70,7 +70,7 @@ narrow_description describe_narrow(const graph &g, const layer_match &m) {
     d.label = label(g, product);
     d.steps = m.steps;
     auto &to = d.weights;
-    to.type = *onnx::data_type_of(w.type);
+    to.type = *w.type;
     d.is_convolution = product.is("Conv");
     d.x_rank = product.is("MatMul") ? 0 : w.shape.size();
     to.is_transposed = has_transposed_weights(product);
@@ -79,10 +79,10 @@ narrow_description describe_narrow(const graph &g, const layer_match &m) {
     to.columns = w.shape[1 - inner];
     to.data = w.data;
     to.scales = values_of<float>(scale);
-    to.are_float16 = g.output(dequantize).type == onnx::type::float16;
+    to.are_float16 = g.output(dequantize).type == data_type::f16;
     // The zero points of floats are zeros.
-    const bool is_float = to.type == data_type::f8_e4m3 || to.type == data_type::f8_e5m2;
-    if (dequantize.has(2) && !is_float) to.zero_points = values_of<std::int32_t>(*g.input(dequantize, 2).known);
+    if (dequantize.has(2) && traits(to.type).integral)
+        to.zero_points = values_of<std::int32_t>(*g.input(dequantize, 2).known);
     const auto axis = dequantize.get("axis", std::int64_t {1});
     const bool is_by_inner = (axis < 0 ? axis + std::ssize(w.shape) : axis) == static_cast<std::int64_t>(inner);
     const auto block = dequantize.get("block_size", std::int64_t {0});

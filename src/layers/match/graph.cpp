@@ -15,4 +15,8 @@ const char *why_unknown(const value &v) {
     return v.is_replaced ? "replaced by add_initializer" : "no constant";
 }
 
+std::string name_of(std::optional<data_type> type) {
+    return type ? to_string(*type) : "another";
+}
+
 } // namespace dynquant::layers::match

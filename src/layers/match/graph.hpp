@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "dynquant/onnx.hpp"
+#include "dynquant/quantization.hpp"
 #include "elements/load_store.hpp"
 #include "quantization/shape.hpp"
 
@@ -22,14 +22,14 @@ inline constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
 
 /// An initializer that no run can replace. Its data lives as long as the model that the graph was read of.
 struct constant {
-    onnx::element_type type;
+    std::optional<data_type> type;
     dims shape;
     const std::byte *data;
 };
 
 struct value {
     std::string name;
-    onnx::element_type type = 0;             // 0: no tensor, or unknown
+    std::optional<data_type> type = {};      // none: no tensor, or of a type that no layer has
     std::optional<dims> shape = {};          // none: of unknown rank; an extent of -1 is known at run time only
     std::optional<constant> known = {};      // of a constant
     bool is_replaced = false;                // a constant whose value cannot be read
@@ -76,12 +76,15 @@ std::string label(const graph &g, const node &n);
 /// What a value is that is not known.
 const char *why_unknown(const value &v);
 
+/// "f32", or "another" where it is none.
+std::string name_of(std::optional<data_type> type);
+
 /// T holds each value of the constant's type.
 template <typename T>
 std::vector<T> values_of(const constant &c) {
     std::vector<T> values(static_cast<std::size_t>(*volume(c.shape)));
     for (std::size_t i = 0; i < values.size(); ++i)
-        values[i] = static_cast<T>(load(*onnx::data_type_of(c.type), c.data, static_cast<std::int64_t>(i)));
+        values[i] = static_cast<T>(load(c.type.value(), c.data, static_cast<std::int64_t>(i)));
     return values;
 }
 

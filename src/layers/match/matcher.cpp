@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "elements/table.hpp"
 #include "layers/match/narrow_weights.hpp"
-#include "onnx/element_type.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
 
@@ -12,9 +12,13 @@ namespace dynquant::layers::match {
 namespace {
 
 using kind = float_step::kind;
-namespace type = onnx::type;
+bool is_byte(std::optional<data_type> type) {
+    return type == data_type::u8 || type == data_type::s8;
+}
 
-constexpr onnx::type_set bytes = {type::uint8, type::int8};
+bool is_f32(std::optional<data_type> type) {
+    return type == data_type::f32;
+}
 
 /// As ONNX shapes single parameters: a scalar, or a vector of one element.
 bool is_one_value(const dims &shape) {
@@ -25,11 +29,11 @@ constexpr const char *own_domain = "dynquant";
 
 /// dynquant.DynamicQuantizeLinear by the rule of ONNX's, but with a scale for each row of `inner` elements.
 bool quantizes_rows(const graph &g, const node &n, std::int64_t inner) {
-    return g.input(n, 0).type == type::float32 && n.domain == own_domain && n.op_type == "DynamicQuantizeLinear"
+    return g.input(n, 0).type == data_type::f32 && n.domain == own_domain && n.op_type == "DynamicQuantizeLinear"
             && n.outputs.size() == 3 && n.get("axis", std::int64_t {0}) == -1
-            && n.get("block_size", std::int64_t {0}) >= inner && n.get("to", std::int64_t {type::uint8}) == type::uint8
-            && n.get("scale_type", std::int64_t {type::float32}) == type::float32
-            && n.get("symmetric", std::int64_t {0}) == 0 && n.get("rule", std::string("onnx")) == "onnx";
+            && n.get("block_size", std::int64_t {0}) >= inner && g.output(n).type == data_type::u8
+            && g.values[n.outputs[1]].type == data_type::f32 && n.get("symmetric", std::int64_t {0}) == 0
+            && n.get("rule", std::string("onnx")) == "onnx";
 }
 
 /// A product in a graph, from which a layer starts: what is fixed for all that follows its sums.
@@ -81,12 +85,11 @@ struct cursor {
 
     /// Says why a value is none that broadcasts to the sums without changing their shape, one or one for each channel;
     /// "" where it is.
-    std::string why_not_by_channel(std::size_t index, onnx::element_type expected) const {
+    std::string why_not_by_channel(std::size_t index, data_type expected) const {
         const auto &v = g().values[index];
         if (!v.known) return concat("expected a constant beside '", here().name, "', given '", v.name, "'");
         if (v.known->type != expected)
-            return concat("'", v.name, "': expected type ", onnx::name_of(expected), ", given ",
-                    onnx::name_of(v.known->type));
+            return concat("'", v.name, "': expected type ", name_of(expected), ", given ", name_of(v.known->type));
         const auto &given = v.known->shape;
         if (given.size() <= from->rank) {
             // The channel is the second dimension of a convolution's sums and the last one of a product's.
@@ -147,9 +150,8 @@ path ends_before(const cursor &c, const char *expected) {
              : ends(c.why_no_next());
 }
 
-path ends_at_result(const cursor &c, const node &n, onnx::type_set expected) {
-    return ends_at(
-            c, n, "expected a result of ", onnx::names_of(expected), ", given ", onnx::name_of(c.g().output(n).type));
+path ends_at_result(const cursor &c, const node &n, const char *expected) {
+    return ends_at(c, n, "expected a result of ", expected, ", given ", name_of(c.g().output(n).type));
 }
 
 path ends_at_inputs(const cursor &c, const node &n) {
@@ -161,7 +163,7 @@ path ends_at_inputs(const cursor &c, const node &n) {
 template <kind what>
 path by_channel(const cursor &c, const node &n) {
     const auto other = c.other_input(n);
-    if (const auto why = c.why_not_by_channel(other, type::float32); !why.empty()) return ends_at(c, n, why);
+    if (const auto why = c.why_not_by_channel(other, data_type::f32); !why.empty()) return ends_at(c, n, why);
     auto found = over(c, n, {{what, values_of<float>(*c.g().values[other].known)}});
     if (what == kind::multiply) found.multipliers = {other};
     return found;
@@ -197,7 +199,7 @@ path clip(const cursor &c, const node &n) {
     for (std::size_t i = 0; i < 2; ++i) {
         if (!n.has(i + 1)) continue;
         const auto &bound = c.g().input(n, i + 1);
-        if (!bound.known || bound.known->type != type::float32 || !is_one_value(bound.known->shape))
+        if (!bound.known || bound.known->type != data_type::f32 || !is_one_value(bound.known->shape))
             return ends_at(c, n, "'", bound.name, "': expected a constant float of one value");
         bounds[i] = values_of<float>(*bound.known);
     }
@@ -267,12 +269,12 @@ std::optional<path> scale_over(const cursor &c, const node &n) {
     auto found = over(c, n, {{kind::scale, {1.0F}}});
     auto &x_scale = found.x_scale = c.other_input(n);
     const auto &v = c.g().values[x_scale];
-    if (v.type != type::float32) return std::nullopt;
+    if (v.type != data_type::f32) return std::nullopt;
     const auto made_by = v.producer;
     if (made_by != none && c.is_free(made_by) && c.g().nodes[made_by].is("Mul") && cursor {c.from, x_scale}.next())
         for (const std::size_t i : {0, 1}) {
             const auto scale = c.g().nodes[made_by].inputs[i], other = c.g().nodes[made_by].inputs[1 - i];
-            if (!c.is_x_scale(scale) || !c.why_not_by_channel(other, type::float32).empty()) continue;
+            if (!c.is_x_scale(scale) || !c.why_not_by_channel(other, data_type::f32).empty()) continue;
             found.steps.front().a = values_of<float>(*c.g().values[other].known);
             found.nodes.push_back(made_by);
             x_scale = scale;
@@ -296,17 +298,16 @@ path bias_behind(const cursor &c) {
     const auto *n = c.next();
     if (!n || !n->is("Add")) return {c};
     const auto other = c.other_input(*n);
-    if (const auto why = c.why_not_by_channel(other, type::int32); !why.empty()) return ends_at(c, *n, why);
+    if (const auto why = c.why_not_by_channel(other, data_type::s32); !why.empty()) return ends_at(c, *n, why);
     auto found = over(c, *n);
     found.bias = values_of<std::int32_t>(*c.g().values[other].known);
     return found;
 }
 
-path cast_behind(const cursor &c, onnx::element_type to) {
+path cast_behind(const cursor &c, data_type to) {
     const auto *n = c.next();
     if (!n || !n->is("Cast")) return ends_before(c, "Cast");
-    if (n->get("to", std::int64_t {0}) != to) return ends_at(c, *n, "expected a result of ", onnx::name_of(to));
-    return over(c, *n);
+    return c.g().output(*n).type == to ? over(c, *n) : ends_at_result(c, *n, to_string(to));
 }
 
 /// The scale or the zero point of a QuantizeLinear: one value, or one for each channel.
@@ -321,7 +322,7 @@ std::optional<std::vector<float>> axis_values(const start &s, const node &n, std
         if (count != s.channels || (axis < 0 ? axis + rank : axis) != (s.is_convolution ? 1 : rank - 1))
             return std::nullopt;
     }
-    if (v.known->type != type::float32 && !bytes.contains(v.known->type)) return std::nullopt;
+    if (v.known->type != data_type::f32 && !is_byte(v.known->type)) return std::nullopt;
     return values_of<float>(*v.known);
 }
 
@@ -329,10 +330,11 @@ std::optional<std::vector<float>> axis_values(const start &s, const node &n, std
 path quantize_over(const cursor &c, const node &n) {
     if (n.inputs.front() != c.y) return ends_at_inputs(c, n);
     if (n.get("block_size", std::int64_t {0}) != 0) return ends_at(c, n, "attribute 'block_size': expected 0");
-    if (const auto precision = n.get("precision", std::int64_t {0}); precision != 0 && precision != type::float32)
-        return ends_at(c, n, "attribute 'precision': expected float, given another");
+    if (const auto precision = n.get("precision", std::int64_t {0});
+            precision != 0 && precision != traits(data_type::f32).onnx)
+        return ends_at(c, n, "attribute 'precision': expected f32, given another");
     const auto to = c.g().output(n).type;
-    if (!bytes.contains(to)) return ends_at_result(c, n, bytes);
+    if (!is_byte(to)) return ends_at_result(c, n, "u8 or s8");
     auto scale = axis_values(*c.from, n, 1),
          zero_point = n.has(2) ? axis_values(*c.from, n, 2) : std::vector<float> {0.0F};
     if (!scale || !zero_point)
@@ -351,7 +353,7 @@ path quantize_over(const cursor &c, const node &n) {
         steps.push_back({kind::round});
         steps.push_back({kind::add, std::move(*zero_point)}); // exact unless it saturates
     }
-    const bool is_signed = to == type::int8;
+    const bool is_signed = to == data_type::s8;
     steps.push_back({kind::saturate, {is_signed ? -128.0F : 0.0F}, {is_signed ? 127.0F : 255.0F}});
     return over(c, n, std::move(steps));
 }
@@ -359,7 +361,8 @@ path quantize_over(const cursor &c, const node &n) {
 // ---- Activations as tables ----
 
 /// QuantizeLinear or DequantizeLinear by a constant scale and zero point of one value.
-path one_scale_behind(const cursor &c, const char *op_type, onnx::type_set to) {
+path one_scale_behind(
+        const cursor &c, const char *op_type, bool is_result(std::optional<data_type>), const char *type) {
     const auto *n = c.next();
     if (!n || !n->is(op_type)) return ends_before(c, op_type);
     if (n->inputs.front() != c.y) return ends_at_inputs(c, *n);
@@ -369,22 +372,22 @@ path one_scale_behind(const cursor &c, const char *op_type, onnx::type_set to) {
         if (!v.known || volume(v.known->shape) != 1)
             return ends_at(c, *n, "'", v.name, "': expected a constant of one value");
     }
-    return to.contains(c.g().output(*n).type) ? over(c, *n) : ends_at_result(c, *n, to);
+    return is_result(c.g().output(*n).type) ? over(c, *n) : ends_at_result(c, *n, type);
 }
 
 /// An activation with what is around it, all or nothing. From bytes: DequantizeLinear, Tanh or Sigmoid, in float16 or
 /// not, and QuantizeLinear. From floats: the same without the first one, in float16.
 path activation_behind(const cursor &c, bool is_of_bytes) {
     path found {c};
-    if (is_of_bytes && !found.then(one_scale_behind(c, "DequantizeLinear", {type::float32}))) return found;
+    if (is_of_bytes && !found.then(one_scale_behind(c, "DequantizeLinear", is_f32, "f32"))) return found;
     const auto *n = found.at.next();
     const bool is_half = !is_of_bytes || (n && n->is("Cast"));
-    if (is_half && !found.then(cast_behind(found.at, type::float16))) return found;
+    if (is_half && !found.then(cast_behind(found.at, data_type::f16))) return found;
     n = found.at.next();
     const bool is_curve = n && (n->is("Tanh") || n->is("Sigmoid"));
     if (found.then(is_curve ? over(found.at, *n) : ends_before(found.at, "Tanh or Sigmoid"))
-            && (!is_half || found.then(cast_behind(found.at, type::float32))))
-        found.then(one_scale_behind(found.at, "QuantizeLinear", bytes));
+            && (!is_half || found.then(cast_behind(found.at, data_type::f32))))
+        found.then(one_scale_behind(found.at, "QuantizeLinear", is_byte, "u8 or s8"));
     return found;
 }
 
@@ -413,7 +416,7 @@ std::string read_product(start &s) {
     const auto &product = s.product;
     const auto &w = g.input(product, 1);
     if (!w.known) return concat("its weights '", w.name, "' are ", why_unknown(w));
-    if (!bytes.contains(w.known->type)) return concat("its weights are of type ", onnx::name_of(w.known->type));
+    if (!is_byte(w.known->type)) return concat("its weights are of type ", name_of(w.known->type));
     const auto &shape = w.known->shape;
     if (shape.size() < (s.is_convolution ? 3 : 1)) return concat("its weights have rank ", shape.size());
     if (product.has(3)) {
@@ -423,7 +426,7 @@ std::string read_product(start &s) {
                 !is_one_value(given) && !is_by_channel(given, shape, s.is_convolution))
             return concat("the zero points of its weights have shape ", to_string(given));
     }
-    if (!bytes.contains(g.input(product, 0).type)) return "the type of its input is unknown";
+    if (!is_byte(g.input(product, 0).type)) return "the type of its input is unknown";
     const auto producer = g.input(product, 0).producer;
     const auto inner = shape[shape.size() == 1 ? 0 : shape.size() - 2];
     if (!s.is_convolution && producer != none && quantizes_rows(g, g.nodes[producer], inner)
@@ -440,9 +443,9 @@ std::string read_product(start &s) {
 
 /// Why the bias of a narrow product cannot be taken, "" where it can.
 std::string why_no_bias(const cursor &c, std::size_t bias) {
-    if (!c.from->is_convolution) return c.why_not_by_channel(bias, type::float32);
+    if (!c.from->is_convolution) return c.why_not_by_channel(bias, data_type::f32);
     const auto &v = c.g().values[bias];
-    return v.known && v.known->type == type::float32 && v.known->shape == dims {c.from->channels}
+    return v.known && v.known->type == data_type::f32 && v.known->shape == dims {c.from->channels}
             ? ""
             : concat("its bias '", v.name, "' is no constant float for each filter");
 }
@@ -455,7 +458,7 @@ void take_activation(path &found, layer_match &m, const table_maker &tabulate) {
     auto activation = activation_behind(found.at, is_of_bytes);
     if (activation.end.empty()) {
         const auto nodes = std::span(activation.nodes).subspan(is_of_bytes ? 0 : 1); // a table of float16 has no Cast
-        auto table = tabulate(nodes, is_of_bytes ? found.at.here().type : type::float16);
+        auto table = tabulate(nodes, is_of_bytes ? *found.at.here().type : data_type::f16);
         if (is_of_bytes)
             std::ranges::copy(table, m.table.emplace().begin());
         else
@@ -508,7 +511,7 @@ match_result find_integer_layer(start s, const table_maker &tabulate) {
     m.scales_by_row = s.by_rows != nullptr;
     if (s.product.has(2)) m.x_zero_point = s.product.inputs[2];
     auto found = over({&s, none}, s.product);
-    if (found.then(bias_behind(found.at)) && found.then(cast_behind(found.at, type::float32))) {
+    if (found.then(bias_behind(found.at)) && found.then(cast_behind(found.at, data_type::f32))) {
         m.result = step_result::f32;
         while (found.then(step_behind(found))) {
         }

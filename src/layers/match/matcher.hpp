@@ -45,8 +45,7 @@ struct match_result {
 
 /// Tanh or Sigmoid between a DequantizeLinear and a QuantizeLinear, or in float16, as a table: element i is what the
 /// nodes, a chain to 8 bits, make of the value of type `from` with bits i. It has 256 or 65536 elements.
-using table_maker =
-        std::function<std::vector<std::uint8_t>(std::span<const std::size_t> nodes, onnx::element_type from)>;
+using table_maker = std::function<std::vector<std::uint8_t>(std::span<const std::size_t> nodes, data_type from)>;
 
 /// ConvInteger or MatMulInteger. MatMulInteger may be of the domain `dynquant`, where it means the same.
 bool is_product(const node &n);

@@ -2,17 +2,15 @@
 
 #include <algorithm>
 
-#include "onnx/element_type.hpp"
+#include "elements/table.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
 
 namespace dynquant::layers::match {
 namespace {
 
-namespace type = onnx::type;
-
-constexpr onnx::type_set floats_of_8_bits = {type::float8e4m3fn, type::float8e5m2};
-constexpr onnx::type_set narrow = floats_of_8_bits | onnx::type_set {type::uint8, type::int8, type::uint4, type::int4};
+constexpr std::optional<data_type> types[] = {
+        data_type::f8_e4m3, data_type::f8_e5m2, data_type::u8, data_type::s8, data_type::u4, data_type::s4};
 
 /// Of 8 bits.
 bool are_zeros(const constant &c) {
@@ -83,16 +81,16 @@ std::string why_not_narrow(const graph &g, const node &product, const std::vecto
     for (const auto input : dequantize.inputs)
         if (input != none && !g.values[input].known)
             return concat("'", g.values[input].name, "', of its weights, is ", why_unknown(g.values[input]));
-    if (!narrow.contains(w.known->type)) return concat("its weights are of type ", onnx::name_of(w.known->type));
+    const auto type = w.known->type;
+    if (std::ranges::count(types, type) == 0) return concat("its weights are of type ", name_of(type));
     const auto &x = g.input(product, 0);
-    if (x.type != type::float32) return "its input is no float";
+    if (x.type != data_type::f32) return "its input is no float";
     if (x.is_constant()) return "its input is constant";
     const auto scale_type = scale.known->type, dequantized = g.output(dequantize).type;
-    if (weights.type != type::float32 || !(dequantized == type::float32 || dequantized == scale_type)
-            || !(scale_type == type::float32 || scale_type == type::float16))
-        return concat(
-                "its weights become ", onnx::name_of(dequantized), " by scales of type ", onnx::name_of(scale_type));
-    if (floats_of_8_bits.contains(w.known->type) && dequantize.has(2) && !are_zeros(*g.input(dequantize, 2).known))
+    if (weights.type != data_type::f32 || !(dequantized == data_type::f32 || dequantized == scale_type)
+            || !(scale_type == data_type::f32 || scale_type == data_type::f16))
+        return concat("its weights become ", name_of(dequantized), " by scales of type ", name_of(scale_type));
+    if (!traits(*type).integral && dequantize.has(2) && !are_zeros(*g.input(dequantize, 2).known))
         return "its weights are float8 with a zero point that is not 0";
     const auto &shape = w.known->shape;
     if (is_convolution && !has_one_tap(product, shape))

@@ -24,7 +24,7 @@ node_ports ports_of(const graph &g, const node &n, const std::vector<std::string
     for (std::size_t i = 0; i < n.outputs.size(); ++i)
         if (n.outputs[i] != none) {
             const auto &v = g.values[n.outputs[i]];
-            ports.outputs[i] = {index_of(outputs, v.name), v.type};
+            ports.outputs[i] = {index_of(outputs, v.name), type_of(v)};
         }
     return ports;
 }

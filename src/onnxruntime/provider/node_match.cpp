@@ -44,7 +44,7 @@ struct sides {
 };
 
 sides sides_of(const graph &g, const node &n) {
-    const auto x = g.input(n, 0).type, y = g.output(n).type, scale = g.input(n, 1).type;
+    const auto x = type_of(g.input(n, 0)), y = type_of(g.output(n)), scale = type_of(g.input(n, 1));
     return n.is("QuantizeLinear") ? sides {x, y, scale} : sides {y, x, scale};
 }
 
@@ -184,7 +184,7 @@ onnx::node onnx_node(const graph &g, const node &n) {
         result.attributes.push_back({name, integer ? *integer : 0, attribute_types[held.index()]});
     }
     for (const auto input : n.inputs)
-        result.inputs.push_back({input == none ? type::undefined : g.values[input].type});
+        result.inputs.push_back({input == none ? type::undefined : type_of(g.values[input])});
     return result;
 }
 
@@ -205,7 +205,7 @@ std::string reason_to_leave_product(const graph &g, const node &n, bool claims_a
     const auto available = environment::usable_features();
     const bool has_vnni = targets::has(available, targets::avx512_vnni) || targets::has(available, targets::avx2_vnni);
     const auto &w = g.input(n, 1);
-    const bool is_int8 = w.type == type::int8;
+    const bool is_int8 = w.type == data_type::s8;
     const auto &shape = w.known->shape;
     const auto elements = volume(shape).value_or(0);
     /// Whether it is in ONNX Runtime, and whether only for want of VNNI.
@@ -238,9 +238,9 @@ static bool becomes_matmul_nbits(const graph &g, const layers::match::layer_matc
     const auto &product = g.nodes[m.product], &dequantize = g.nodes[m.dequantize];
     const auto &w = *g.input(dequantize, 0).known;
     const auto &scale = g.input(dequantize, 1).known->shape;
-    if (!(bytes | onnx::type_set {type::uint4, type::int4}).contains(w.type)) return false;
+    if (!(bytes | onnx::type_set {type::uint4, type::int4}).contains(type::number_of(*w.type))) return false;
     if (g.input(dequantize, 0).consumers.size() > 1 || g.input(dequantize, 1).consumers.size() > 1) return false;
-    if (g.input(dequantize, 1).type != type::float32 || layers::match::has_transposed_weights(product)) return false;
+    if (g.input(dequantize, 1).type != data_type::f32 || layers::match::has_transposed_weights(product)) return false;
     if (product.has(2) && g.input(product, 2).shape != dims {w.shape[1]}) return false;
     const auto axis = dequantize.get("axis", std::int64_t {1}), block = dequantize.get("block_size", std::int64_t {0});
     const bool is_of_blocks = axis == 0 && block >= 16 && block <= 1024 && (block & (block - 1)) == 0;

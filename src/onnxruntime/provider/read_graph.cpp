@@ -58,7 +58,7 @@ void read_type(const OrtApi &api, has_shape_function has_shape, const OrtValueIn
     const OrtTensorTypeAndShapeInfo *tensor = nullptr;
     check(api, api.CastTypeInfoToTensorInfo(info, &tensor));
     if (!tensor) return;
-    to.type = type_of(api, *tensor);
+    to.type = onnx::data_type_of(type_of(api, *tensor));
     auto shape = shape_of(api, *tensor);
     if (has_shape ? has_shape(tensor) : !shape.empty()) to.shape = std::move(shape);
 }
@@ -76,7 +76,8 @@ void read_constant(const OrtApi &api, const OrtValueInfo &from, session_initiali
             info, api.ReleaseTensorTypeAndShapeInfo);
     const void *data = nullptr;
     check(api, api.GetTensorData(tensor, &data));
-    to.known = constant {type_of(api, *info), shape_of(api, *info), static_cast<const std::byte *>(data)};
+    to.known = constant {
+            onnx::data_type_of(type_of(api, *info)), shape_of(api, *info), static_cast<const std::byte *>(data)};
     to.shape = to.known->shape;
 }
 
@@ -217,6 +218,10 @@ std::size_t index_of(const graph &g, std::size_t value, const std::vector<std::s
         throw error(status::runtime_error,
                 concat("expected '", g.values[value].name, "' among the inputs and outputs of the fused node"));
     return static_cast<std::size_t>(found - names.begin());
+}
+
+onnx::element_type type_of(const value &v) {
+    return v.type ? onnx::type::number_of(*v.type) : onnx::type::undefined;
 }
 
 bool is_known(const std::optional<dims> &shape) {

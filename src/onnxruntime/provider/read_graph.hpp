@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "dynquant/onnx.hpp"
 #include "layers/match/graph.hpp"
 #include "onnxruntime/provider/session_initializers.hpp"
 
@@ -38,6 +39,9 @@ std::vector<std::string> output_names(const OrtApi &api, const OrtNode &n);
 
 /// Of a value among the names of a fused node's inputs or outputs. Throws error where it is none.
 std::size_t index_of(const graph &g, std::size_t value, const std::vector<std::string> &names);
+
+/// ONNX's number of a value's type; 0 where the graph has none.
+onnx::element_type type_of(const value &v);
 
 /// All extents.
 bool is_known(const std::optional<dims> &shape);
