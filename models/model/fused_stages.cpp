@@ -85,17 +85,27 @@ class fusion {
         told.warning = warning_of(d, weights_of(m.product));
         auto stage = make_layer_stage(check(graph_, first), std::move(d), options_);
         result.work = std::move(stage.work);
-        if (m.multipliers.empty() || m.multipliers.size() > 2) return result;
+        const auto multipliers = multipliers_of(m);
+        if (multipliers.empty() || multipliers.size() > 2) return result;
         auto &rescale = told.rescale.emplace();
-        rescale.multipliers = multipliers_of(m, 0);
-        if (m.multipliers.size() > 1) rescale.shifts = multipliers_of(m, 1);
+        rescale.multipliers = m.steps[0].a;
+        if (multipliers.size() > 1) rescale.shifts = m.steps[1].a;
         rescale.folded = stage.is_folded;
-        told.note = note_of(view_, m, rescale);
+        told.note = note_of(view_, multipliers, rescale);
         return result;
     }
 
-    std::vector<float> multipliers_of(const layer_match &m, std::size_t i) const {
-        return values_of<float>(graph_.initializers.at(view_.values[m.multipliers[i]].name));
+    /// The constants of the Muls right behind Cast, which are the first steps: no other operator here becomes
+    /// `multiply`.
+    std::vector<std::size_t> multipliers_of(const layer_match &m) const {
+        std::vector<std::size_t> result;
+        for (const auto index : m.nodes) {
+            const auto &n = view_.nodes[index];
+            if (result.size() == m.steps.size() || m.steps[result.size()].what != layers::float_step::kind::multiply)
+                break;
+            if (n.is("Mul")) result.push_back(n.inputs[view_.input(n, 0).known ? 0 : 1]);
+        }
+        return result;
     }
 
     /// "fully connected", "convolution with ReLU", "fully connected with fp16 Tanh"

@@ -42,13 +42,14 @@ std::string warning_of(const layers::layer_description &d, std::span<const std::
     return concat("sums may reach ", bounds.of_these_weights, ", beyond ", largest, ", where they wrap");
 }
 
-std::string note_of(const layers::match::graph &g, const layers::match::layer_match &m, const model_rescale &rescale) {
+std::string note_of(
+        const layers::match::graph &g, std::span<const std::size_t> multipliers, const model_rescale &rescale) {
     const bool is_of_two = !rescale.shifts.empty();
     const auto unfit = [&](std::size_t i, const char *what, const char *expected, bool (*fits)(float)) -> std::string {
         const auto &values = i == 0 ? rescale.multipliers : rescale.shifts;
         const auto found = std::ranges::find_if_not(values, fits);
         if (found == values.end()) return {};
-        return concat(is_of_two && !rescale.folded ? "not folded: " : "", what, " '", g.values[m.multipliers[i]].name,
+        return concat(is_of_two && !rescale.folded ? "not folded: " : "", what, " '", g.values[multipliers[i]].name,
                 "': expected ", expected, ", given ", text_of(*found));
     };
     auto note = unfit(0, "Mul", "positive multipliers", is_positive);

@@ -5,7 +5,8 @@
 #include <string>
 
 #include "dynquant/model.hpp"
-#include "layers/match/matcher.hpp"
+#include "layers/layer.hpp"
+#include "layers/match/graph.hpp"
 
 namespace dynquant::models {
 
@@ -17,7 +18,8 @@ std::string text_of(float value);
 std::string warning_of(const layers::layer_description &d, std::span<const std::byte> weights);
 
 /// Names the multiplier that is not positive or, of two, the one that is no integer or no right shift, and says whether
-/// that prevents folding. Empty where all are as expected. rescale: the layer's.
-std::string note_of(const layers::match::graph &g, const layers::match::layer_match &m, const model_rescale &rescale);
+/// that prevents folding. Empty where all are as expected. multipliers: the constants of `rescale`, values of g.
+std::string note_of(
+        const layers::match::graph &g, std::span<const std::size_t> multipliers, const model_rescale &rescale);
 
 } // namespace dynquant::models

@@ -256,6 +256,17 @@ TEST(fusion, tells_what_a_layer_is) {
     EXPECT_TRUE(stage.rescale->folded);
 }
 
+TEST(fusion, rescales_by_the_multipliers_right_behind_cast) {
+    auto b = product().cast(type::float32);
+    const auto sums = b.last;
+    b.node_of("Mul", {b.constant<float>(type::float32, {}, {-2}), sums}).mul(0.5F).then("Relu").mul(3);
+    const auto stage = parse(b.quantize(type::int8).finished()).stages().front();
+    EXPECT_EQ(stage.note, "not folded: Mul 'c2': expected positive multipliers, given -2");
+    ASSERT_TRUE(stage.rescale);
+    EXPECT_EQ(stage.rescale->multipliers, std::vector<float> {-2});
+    EXPECT_EQ(stage.rescale->shifts, std::vector<float> {0.5F});
+}
+
 TEST(fusion, notes_multipliers_that_do_not_fit) {
     constexpr auto infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
     const std::string positive = ": expected positive multipliers, given ",

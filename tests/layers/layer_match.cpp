@@ -86,7 +86,6 @@ TEST(layer_match, goes_from_what_quantizes_to_bytes) {
             (std::vector {kind::scale, kind::clip, kind::divide, kind::round, kind::add, kind::saturate}));
     EXPECT_EQ(m->steps.front().a, (std::vector {0.5F, 1.5F, 2.5F, 3.5F, 4.5F}));
     EXPECT_EQ(m->result, step_result::bytes);
-    EXPECT_TRUE(m->multipliers.empty());
     EXPECT_EQ(m->end, "");
 }
 
@@ -273,17 +272,6 @@ TEST(layer_match, a_scale_of_1_and_a_zero_point_of_0_are_no_steps) {
     EXPECT_EQ(steps(2, 0), (kinds {kind::divide, kind::saturate}));
     EXPECT_EQ(steps(1, 1), (kinds {kind::round, kind::add, kind::saturate}));
     EXPECT_EQ(steps(2, 1), (kinds {kind::divide, kind::round, kind::add, kind::saturate}));
-}
-
-TEST(layer_match, multipliers_are_right_behind_cast) {
-    auto b = floats();
-    for (const char *name : {"c1", "c2", "c3"})
-        b.add_floats(name, {});
-    b.then("Mul", {"f", "c1"}, {"v1"});
-    b.then("Mul", {"c2", "v1"}, {"v2"});
-    b.then("Relu", {"v2"}, {"v3"});
-    b.then("Mul", {"v3", "c3"}, {"y"});
-    EXPECT_EQ(b.find().found->multipliers, (std::vector {b.at("c1"), b.at("c2")}));
 }
 
 TEST(layer_match, says_where_it_ends) {
@@ -661,7 +649,6 @@ void expect_the_same_alone(const graph &g, const layer_match &m) {
     EXPECT_EQ(alone->y, m.y);
     EXPECT_EQ(alone->bias, m.bias);
     EXPECT_EQ(alone->result, m.result);
-    EXPECT_EQ(alone->multipliers, m.multipliers);
     ASSERT_EQ(alone->steps.size(), m.steps.size());
     for (std::size_t i = 0; i < m.steps.size(); ++i) {
         EXPECT_EQ(alone->steps[i].what, m.steps[i].what);

@@ -16,10 +16,6 @@ bool is_byte(std::optional<data_type> type) {
     return type == data_type::u8 || type == data_type::s8;
 }
 
-bool is_f32(std::optional<data_type> type) {
-    return type == data_type::f32;
-}
-
 /// As ONNX shapes single parameters: a scalar, or a vector of one element.
 bool is_one_value(const dims &shape) {
     return shape.empty() || shape == dims {1};
@@ -42,11 +38,9 @@ struct start {
     const std::vector<bool> &is_taken;
     const node &product;
     bool is_convolution = product.op_type == "ConvInteger" || product.op_type == "Conv";
-    const node *by_rows = nullptr; // quantizes x, with a scale for each row
-    // Of the sums:
-    std::int64_t channels = 0;
-    std::size_t rank = 0; // where it is not known: at least
-    bool is_rank_known = false;
+    const node *by_rows = nullptr;        // quantizes x, with a scale for each row
+    std::int64_t channels = 0;            // of the sums
+    std::optional<std::size_t> rank = {}; // of the sums, where it is known
 };
 
 /// The place in a graph that a layer has come to: a value behind its product. Asking changes nothing.
@@ -73,13 +67,15 @@ struct cursor {
         return concat(label(g(), g().nodes[v.consumers.front()]), ": belongs to another layer");
     }
 
+    cursor moved_to(std::size_t value) const { return {from, value}; }
+
     std::size_t other_input(const node &n) const { return n.inputs[n.inputs.front() == y ? 1 : 0]; }
 
     /// One element, of no more dimensions than the sums, which the layer receives where it is no constant.
     bool is_x_scale(std::size_t index) const {
         if (from->by_rows) return index == from->by_rows->outputs[1];
         const auto &v = g().values[index];
-        return !v.is_replaced && v.shape && v.shape->size() <= from->rank
+        return !v.is_replaced && v.shape && v.shape->size() <= from->rank.value_or(1)
                 && std::ranges::all_of(*v.shape, [](std::int64_t extent) { return extent == 1; });
     }
 
@@ -91,9 +87,9 @@ struct cursor {
         if (v.known->type != expected)
             return concat("'", v.name, "': expected type ", name_of(expected), ", given ", name_of(v.known->type));
         const auto &given = v.known->shape;
-        if (given.size() <= from->rank) {
+        if (const auto rank = from->rank.value_or(1); given.size() <= rank) {
             // The channel is the second dimension of a convolution's sums and the last one of a product's.
-            const auto behind = from->is_convolution ? from->rank - 2 : 0;
+            const auto behind = from->is_convolution ? rank - 2 : 0;
             dims of_channels(given.size(), 1);
             if (given.size() > behind) of_channels[given.size() - 1 - behind] = from->channels;
             if (volume(given) == 1 || given == of_channels) return {};
@@ -104,78 +100,65 @@ struct cursor {
     }
 };
 
-/// Nodes from a cursor on that a layer can have, and the steps that they are; or why there are none.
-struct path {
-    cursor at = {}; // behind the nodes
-    std::vector<std::size_t> nodes = {};
-    std::vector<step> steps = {};
-    std::size_t x_scale = none;
-    std::vector<std::size_t> multipliers = {}; // as a layer_match has them, and so is the bias
-    std::vector<std::int32_t> bias = {};
-    std::string end = {}; // why it goes no further; "" where that was not asked
+/// Adds what comes next to a layer, or says in its `end` why there is nothing. Returns whether there is.
+bool go_on(layer_part &layer, layer_part next) {
+    layer.end = std::move(next.end);
+    if (!layer.end.empty()) return false;
+    layer.nodes.insert(layer.nodes.end(), next.nodes.begin(), next.nodes.end());
+    layer.y = next.y;
+    if (!next.bias.empty()) layer.bias = std::move(next.bias);
+    std::ranges::move(next.steps, std::back_inserter(layer.steps));
+    if (next.x_scale != none) layer.x_scale = next.x_scale;
+    return true;
+}
 
-    /// Goes on by `next`, which begins at its end. Returns whether that has nodes.
-    bool then(path next) {
-        end = std::move(next.end);
-        if (!end.empty()) return false;
-        if (steps.size() == multipliers.size())
-            multipliers.insert(multipliers.end(), next.multipliers.begin(), next.multipliers.end());
-        at = next.at;
-        nodes.insert(nodes.end(), next.nodes.begin(), next.nodes.end());
-        std::ranges::move(next.steps, std::back_inserter(steps));
-        if (next.x_scale != none) x_scale = next.x_scale;
-        if (!next.bias.empty()) bias = std::move(next.bias);
-        return true;
-    }
-};
-
-path over(const cursor &c, const node &n, std::vector<step> steps = {}) {
-    return {{c.from, n.outputs.front()}, {static_cast<std::size_t>(&n - c.g().nodes.data())}, std::move(steps)};
+layer_part over(const cursor &c, const node &n, std::vector<step> steps = {}) {
+    return {.nodes = {static_cast<std::size_t>(&n - c.g().nodes.data())},
+            .y = n.outputs.front(),
+            .steps = std::move(steps)};
 }
 
 template <typename... Parts>
-path ends(const Parts &...parts) {
+layer_part ends(const Parts &...parts) {
     return {.end = concat(parts...)};
 }
 
 template <typename... Parts>
-path ends_at(const cursor &c, const node &n, const Parts &...parts) {
+layer_part ends_at(const cursor &c, const node &n, const Parts &...parts) {
     return ends(label(c.g(), n), ": ", parts...);
 }
 
 /// Nothing is next, or another operator than expected.
-path ends_before(const cursor &c, const char *expected) {
+layer_part ends_before(const cursor &c, const char *expected) {
     const auto *n = c.next();
     return n ? ends("after '", c.here().name, "' expected ", expected, ", given ", label(c.g(), *n))
              : ends(c.why_no_next());
 }
 
-path ends_at_result(const cursor &c, const node &n, const char *expected) {
+layer_part ends_at_result(const cursor &c, const node &n, const char *expected) {
     return ends_at(c, n, "expected a result of ", expected, ", given ", name_of(c.g().output(n).type));
 }
 
-path ends_at_inputs(const cursor &c, const node &n) {
+layer_part ends_at_inputs(const cursor &c, const node &n) {
     return ends_at(c, n, "expected '", c.here().name, "' as its first input");
 }
 
 // ---- Operators of one element each, whose parameters are constant ----
 
 template <kind what>
-path by_channel(const cursor &c, const node &n) {
+layer_part by_channel(const cursor &c, const node &n) {
     const auto other = c.other_input(n);
     if (const auto why = c.why_not_by_channel(other, data_type::f32); !why.empty()) return ends_at(c, n, why);
-    auto found = over(c, n, {{what, values_of<float>(*c.g().values[other].known)}});
-    if (what == kind::multiply) found.multipliers = {other};
-    return found;
+    return over(c, n, {{what, values_of<float>(*c.g().values[other].known)}});
 }
 
 /// Where the order of the inputs matters.
 template <kind what>
-path by_second_input(const cursor &c, const node &n) {
+layer_part by_second_input(const cursor &c, const node &n) {
     return n.inputs.front() == c.y ? by_channel<what>(c, n) : ends_at_inputs(c, n);
 }
 
-path subtract(const cursor &c, const node &n) {
+layer_part subtract(const cursor &c, const node &n) {
     auto found = by_second_input<kind::add>(c, n);
     for (auto &s : found.steps)
         for (auto &value : s.a)
@@ -183,16 +166,16 @@ path subtract(const cursor &c, const node &n) {
     return found;
 }
 
-path relu(const cursor &c, const node &n) {
+layer_part relu(const cursor &c, const node &n) {
     return over(c, n, {{kind::clip, {0.0F}, {std::numeric_limits<float>::infinity()}}});
 }
 
-path leaky_relu(const cursor &c, const node &n) {
+layer_part leaky_relu(const cursor &c, const node &n) {
     return over(c, n, {{kind::leaky_relu, {n.get("alpha", 0.01F)}}});
 }
 
 /// The bounds of Clip are attributes before opset 11. Those that are left out are finite.
-path clip(const cursor &c, const node &n) {
+layer_part clip(const cursor &c, const node &n) {
     constexpr auto most = std::numeric_limits<float>::max();
     if (n.opset < 11) return over(c, n, {{kind::clip, {n.get("min", -most)}, {n.get("max", most)}}});
     std::vector<float> bounds[] = {{-most}, {most}};
@@ -206,14 +189,14 @@ path clip(const cursor &c, const node &n) {
     return over(c, n, {{kind::clip, std::move(bounds[0]), std::move(bounds[1])}});
 }
 
-path hard_sigmoid(const cursor &c, const node &n) {
+layer_part hard_sigmoid(const cursor &c, const node &n) {
     return over(c, n,
             {{kind::multiply, {n.get("alpha", 0.2F)}}, {kind::add, {n.get("beta", 0.5F)}},
                     {kind::clip, {0.0F}, {1.0F}}});
 }
 
 /// HardSwish-14 is x times HardSigmoid with these.
-path hard_swish(const cursor &c, const node &n) {
+layer_part hard_swish(const cursor &c, const node &n) {
     return over(c, n,
             {{kind::save}, {kind::multiply, {1.0F / 6}}, {kind::add, {0.5F}}, {kind::clip, {0.0F}, {1.0F}},
                     {kind::multiply_saved}});
@@ -221,7 +204,7 @@ path hard_swish(const cursor &c, const node &n) {
 
 struct function {
     const char *op_type;
-    path (*path_over)(const cursor &, const node &);
+    layer_part (*part_over)(const cursor &, const node &);
 };
 
 constexpr function functions[] = {
@@ -238,40 +221,41 @@ constexpr function functions[] = {
 };
 
 /// expected: as most layers go on, if the node is no function.
-path function_over(const cursor &c, const node &n, const char *expected) {
+layer_part function_over(const cursor &c, const node &n, const char *expected) {
     const auto *const found = std::ranges::find_if(functions, [&](const function &f) { return n.is(f.op_type); });
-    return found == std::end(functions) ? ends_before(c, expected) : found->path_over(c, n);
+    return found == std::end(functions) ? ends_before(c, expected) : found->part_over(c, n);
 }
 
 // ---- Other steps ----
 
 /// Finds the value times what functions make of it.
-std::optional<path> product_with_itself(const cursor &c) {
+std::optional<layer_part> product_with_itself(const cursor &c) {
     const auto &v = c.here();
     if (v.is_seen_outside || v.consumers.size() != 2) return std::nullopt;
     for (const std::size_t first : {0, 1}) {
         const auto *n = &c.g().nodes[v.consumers[first]];
         const auto &product = c.g().nodes[v.consumers[1 - first]];
         if (!product.is("Mul") || n == &product || !c.is_free(v.consumers[first])) continue;
-        path found {c, {}, {{kind::save}}};
-        while (n && n != &product && found.then(function_over(found.at, *n, "Mul")))
-            n = found.at.next();
+        layer_part found {.y = c.y, .steps = {{kind::save}}};
+        const auto here = [&] { return c.moved_to(found.y); };
+        while (n && n != &product && go_on(found, function_over(here(), *n, "Mul")))
+            n = here().next();
         // One value is saved at a time.
         if (n != &product || std::ranges::count(found.steps, kind::save, &step::what) > 1) continue;
-        found.then(over(found.at, product, {{kind::multiply_saved}}));
+        go_on(found, over(c, product, {{kind::multiply_saved}}));
         return found;
     }
     return std::nullopt;
 }
 
 /// Finds a Mul by x's scale, or by the result of another Mul: x's scale times constant scales of the weights.
-std::optional<path> scale_over(const cursor &c, const node &n) {
+std::optional<layer_part> scale_over(const cursor &c, const node &n) {
     auto found = over(c, n, {{kind::scale, {1.0F}}});
     auto &x_scale = found.x_scale = c.other_input(n);
     const auto &v = c.g().values[x_scale];
     if (v.type != data_type::f32) return std::nullopt;
     const auto made_by = v.producer;
-    if (made_by != none && c.is_free(made_by) && c.g().nodes[made_by].is("Mul") && cursor {c.from, x_scale}.next())
+    if (made_by != none && c.is_free(made_by) && c.g().nodes[made_by].is("Mul") && c.moved_to(x_scale).next())
         for (const std::size_t i : {0, 1}) {
             const auto scale = c.g().nodes[made_by].inputs[i], other = c.g().nodes[made_by].inputs[1 - i];
             if (!c.is_x_scale(scale) || !c.why_not_by_channel(other, data_type::f32).empty()) continue;
@@ -283,9 +267,7 @@ std::optional<path> scale_over(const cursor &c, const node &n) {
     return c.is_x_scale(x_scale) ? std::optional(std::move(found)) : std::nullopt;
 }
 
-path step_behind(const path &layer) {
-    const auto &c = layer.at;
-    const bool is_first = layer.steps.empty();
+layer_part step_behind(const cursor &c, bool is_first) {
     const auto *n = c.next();
     if (!n) return product_with_itself(c).value_or(ends_before(c, ""));
     auto found = function_over(c, *n, is_first ? "Mul" : "QuantizeLinear");
@@ -294,9 +276,9 @@ path step_behind(const path &layer) {
 }
 
 /// Finds an Add of integers, or nothing: then the sums have no bias.
-path bias_behind(const cursor &c) {
+layer_part bias_behind(const cursor &c) {
     const auto *n = c.next();
-    if (!n || !n->is("Add")) return {c};
+    if (!n || !n->is("Add")) return {.y = c.y};
     const auto other = c.other_input(*n);
     if (const auto why = c.why_not_by_channel(other, data_type::s32); !why.empty()) return ends_at(c, *n, why);
     auto found = over(c, *n);
@@ -304,7 +286,7 @@ path bias_behind(const cursor &c) {
     return found;
 }
 
-path cast_behind(const cursor &c, data_type to) {
+layer_part cast_behind(const cursor &c, data_type to) {
     const auto *n = c.next();
     if (!n || !n->is("Cast")) return ends_before(c, "Cast");
     return c.g().output(*n).type == to ? over(c, *n) : ends_at_result(c, *n, to_string(to));
@@ -317,7 +299,7 @@ std::optional<std::vector<float>> axis_values(const start &s, const node &n, std
     const auto count = *volume(v.known->shape);
     if (count != 1) {
         // Where the rank is unknown, only -1 is surely the last dimension.
-        const auto rank = static_cast<std::int64_t>(s.is_rank_known ? s.rank : 0);
+        const auto rank = static_cast<std::int64_t>(s.rank.value_or(0));
         const auto axis = n.get("axis", std::int64_t {1});
         if (count != s.channels || (axis < 0 ? axis + rank : axis) != (s.is_convolution ? 1 : rank - 1))
             return std::nullopt;
@@ -327,7 +309,7 @@ std::optional<std::vector<float>> axis_values(const start &s, const node &n, std
 }
 
 /// A QuantizeLinear of floats to 8 bits, by one scale and zero point or one for each channel.
-path quantize_over(const cursor &c, const node &n) {
+layer_part quantize_over(const cursor &c, const node &n) {
     if (n.inputs.front() != c.y) return ends_at_inputs(c, n);
     if (n.get("block_size", std::int64_t {0}) != 0) return ends_at(c, n, "attribute 'block_size': expected 0");
     if (const auto precision = n.get("precision", std::int64_t {0});
@@ -361,8 +343,7 @@ path quantize_over(const cursor &c, const node &n) {
 // ---- Activations as tables ----
 
 /// QuantizeLinear or DequantizeLinear by a constant scale and zero point of one value.
-path one_scale_behind(
-        const cursor &c, const char *op_type, bool is_result(std::optional<data_type>), const char *type) {
+layer_part one_scale_behind(const cursor &c, const char *op_type) {
     const auto *n = c.next();
     if (!n || !n->is(op_type)) return ends_before(c, op_type);
     if (n->inputs.front() != c.y) return ends_at_inputs(c, *n);
@@ -372,22 +353,26 @@ path one_scale_behind(
         if (!v.known || volume(v.known->shape) != 1)
             return ends_at(c, *n, "'", v.name, "': expected a constant of one value");
     }
-    return is_result(c.g().output(*n).type) ? over(c, *n) : ends_at_result(c, *n, type);
+    const bool quantizes = n->is("QuantizeLinear");
+    const auto to = c.g().output(*n).type;
+    if (quantizes ? is_byte(to) : to == data_type::f32) return over(c, *n);
+    return ends_at_result(c, *n, quantizes ? "u8 or s8" : "f32");
 }
 
 /// An activation with what is around it, all or nothing. From bytes: DequantizeLinear, Tanh or Sigmoid, in float16 or
 /// not, and QuantizeLinear. From floats: the same without the first one, in float16.
-path activation_behind(const cursor &c, bool is_of_bytes) {
-    path found {c};
-    if (is_of_bytes && !found.then(one_scale_behind(c, "DequantizeLinear", is_f32, "f32"))) return found;
-    const auto *n = found.at.next();
+layer_part activation_behind(const cursor &c, bool is_of_bytes) {
+    layer_part found {.y = c.y};
+    const auto here = [&] { return c.moved_to(found.y); };
+    if (is_of_bytes && !go_on(found, one_scale_behind(here(), "DequantizeLinear"))) return found;
+    const auto *n = here().next();
     const bool is_half = !is_of_bytes || (n && n->is("Cast"));
-    if (is_half && !found.then(cast_behind(found.at, data_type::f16))) return found;
-    n = found.at.next();
+    if (is_half && !go_on(found, cast_behind(here(), data_type::f16))) return found;
+    n = here().next();
     const bool is_curve = n && (n->is("Tanh") || n->is("Sigmoid"));
-    if (found.then(is_curve ? over(found.at, *n) : ends_before(found.at, "Tanh or Sigmoid"))
-            && (!is_half || found.then(cast_behind(found.at, data_type::f32))))
-        found.then(one_scale_behind(found.at, "QuantizeLinear", is_byte, "u8 or s8"));
+    if (go_on(found, is_curve ? over(here(), *n) : ends_before(here(), "Tanh or Sigmoid"))
+            && (!is_half || go_on(found, cast_behind(here(), data_type::f32))))
+        go_on(found, one_scale_behind(here(), "QuantizeLinear"));
     return found;
 }
 
@@ -434,10 +419,8 @@ std::string read_product(start &s) {
         s.by_rows = &g.nodes[producer];
     else if (product.has(2))
         if (auto reason = why_not_one(g.input(product, 2)); !reason.empty()) return reason;
-    const auto &sums = g.output(product).shape;
     s.channels = s.is_convolution ? shape.front() : shape.size() == 1 ? 1 : shape.back();
-    s.is_rank_known = s.is_convolution || sums;
-    s.rank = s.is_convolution ? shape.size() : sums ? sums->size() : 1;
+    if (const auto known = s.is_convolution ? shape : g.output(product).shape) s.rank = known->size();
     return {};
 }
 
@@ -451,21 +434,19 @@ std::string why_no_bias(const cursor &c, std::size_t bias) {
 }
 
 /// Takes an activation, where the layer ends in what one takes.
-void take_activation(path &found, layer_match &m, const table_maker &tabulate) {
+void take_activation(layer_match &m, const cursor &c, const table_maker &tabulate) {
     const bool is_of_bytes = m.result == step_result::bytes;
-    const auto *n = found.at.next();
+    const auto *n = c.next();
     if (!is_of_bytes && !(n && n->is("Cast"))) return; // it goes on as no activation
-    auto activation = activation_behind(found.at, is_of_bytes);
-    if (activation.end.empty()) {
-        const auto nodes = std::span(activation.nodes).subspan(is_of_bytes ? 0 : 1); // a table of float16 has no Cast
-        auto table = tabulate(nodes, is_of_bytes ? *found.at.here().type : data_type::f16);
-        if (is_of_bytes)
-            std::ranges::copy(table, m.table.emplace().begin());
-        else
-            activation.steps.push_back({kind::look_up, {}, {}, std::move(table)});
-        m.result = step_result::bytes;
-    }
-    found.then(std::move(activation));
+    const auto before = m.nodes.size();
+    if (!go_on(m, activation_behind(c, is_of_bytes))) return;
+    const auto nodes = std::span(m.nodes).subspan(before + (is_of_bytes ? 0 : 1)); // a table of float16 has no Cast
+    auto table = tabulate(nodes, is_of_bytes ? *c.here().type : data_type::f16);
+    if (is_of_bytes)
+        std::ranges::copy(table, m.table.emplace().begin());
+    else
+        m.steps.push_back({kind::look_up, {}, {}, std::move(table)});
+    m.result = step_result::bytes;
 }
 
 /// Takes what quantizes x, where only this layer takes what it gives.
@@ -490,61 +471,43 @@ void take_quantize(const start &s, layer_match &m) {
     m.x = n.inputs.front();
 }
 
-match_result layer_of(const start &s, layer_match m, path found) {
-    m.product = static_cast<std::size_t>(&s.product - s.g.nodes.data());
-    m.nodes = std::move(found.nodes);
-    m.x = s.product.inputs[0];
-    m.x_scale = found.x_scale;
-    m.y = found.at.y;
-    m.bias = std::move(found.bias);
-    m.steps = std::move(found.steps);
-    m.multipliers = std::move(found.multipliers);
-    m.end = std::move(found.end);
-    if (m.dequantize == none) take_quantize(s, m);
+match_result find_integer_layer(start s, layer_match m, const table_maker &tabulate) {
+    if (auto reason = read_product(s); !reason.empty()) return {std::nullopt, std::move(reason)};
+    m.scales_by_row = s.by_rows != nullptr;
+    if (s.product.has(2)) m.x_zero_point = s.product.inputs[2];
+    const auto here = [&] { return cursor {&s, m.y}; };
+    if (go_on(m, bias_behind(here())) && go_on(m, cast_behind(here(), data_type::f32))) {
+        m.result = step_result::f32;
+        while (go_on(m, step_behind(here(), m.steps.empty()))) {
+        }
+        if (const auto *n = here().next(); n && n->is("QuantizeLinear") && go_on(m, quantize_over(here(), *n)))
+            m.result = step_result::bytes;
+        if (tabulate) take_activation(m, here(), tabulate);
+    }
+    take_quantize(s, m);
     std::ranges::sort(m.nodes);
     return {std::move(m)};
 }
 
-match_result find_integer_layer(start s, const table_maker &tabulate) {
-    if (auto reason = read_product(s); !reason.empty()) return {std::nullopt, std::move(reason)};
-    layer_match m;
-    m.scales_by_row = s.by_rows != nullptr;
-    if (s.product.has(2)) m.x_zero_point = s.product.inputs[2];
-    auto found = over({&s, none}, s.product);
-    if (found.then(bias_behind(found.at)) && found.then(cast_behind(found.at, data_type::f32))) {
-        m.result = step_result::f32;
-        while (found.then(step_behind(found))) {
-        }
-        if (const auto *n = found.at.next(); n && n->is("QuantizeLinear") && found.then(quantize_over(found.at, *n)))
-            m.result = step_result::bytes;
-        if (tabulate) take_activation(found, m, tabulate);
-    }
-    return layer_of(s, std::move(m), std::move(found));
-}
-
-match_result find_narrow_layer(start s) {
+match_result find_narrow_layer(start s, layer_match m) {
     if (auto reason = why_not_narrow(s.g, s.product, s.is_taken); !reason.empty())
         return {std::nullopt, std::move(reason)};
-    layer_match m;
     m.dequantize = dequantize_of(s.g, s.product);
-    m.result = step_result::f32;
+    m.nodes.push_back(m.dequantize);
+    if (const auto maker = s.g.input(s.product, 1).producer; maker != m.dequantize) m.nodes.push_back(maker); // Cast
     const auto &shape = s.g.input(s.g.nodes[m.dequantize], 0).known->shape;
-    const auto &x = s.g.input(s.product, 0).shape;
     s.channels = shape[has_transposed_weights(s.product) ? 0 : 1];
-    s.is_rank_known = x || !s.product.is("MatMul");
-    s.rank = !s.product.is("MatMul") ? shape.size() : x ? x->size() : 1;
-    auto found = over({&s, none}, s.product);
-    found.nodes.push_back(m.dequantize);
-    if (const auto maker = s.g.input(s.product, 1).producer; maker != m.dequantize)
-        found.nodes.push_back(maker); // Cast
+    if (const auto known = s.product.is("MatMul") ? s.g.input(s.product, 0).shape : shape) s.rank = known->size();
     if (s.product.has(2)) {
         const auto bias = s.product.inputs[2];
-        if (auto reason = why_no_bias(found.at, bias); !reason.empty()) return {std::nullopt, std::move(reason)};
-        found.steps = {{kind::add, values_of<float>(*s.g.values[bias].known)}};
+        if (auto reason = why_no_bias({&s, m.y}, bias); !reason.empty()) return {std::nullopt, std::move(reason)};
+        m.steps = {{kind::add, values_of<float>(*s.g.values[bias].known)}};
     }
-    while (found.then(step_behind(found))) {
+    m.result = step_result::f32;
+    while (go_on(m, step_behind({&s, m.y}, m.steps.empty()))) {
     }
-    return layer_of(s, std::move(m), std::move(found));
+    std::ranges::sort(m.nodes);
+    return {std::move(m)};
 }
 
 } // namespace
@@ -556,7 +519,9 @@ bool is_product(const node &n) {
 match_result find_layer(
         const graph &g, std::size_t product, const std::vector<bool> &is_taken, const table_maker &tabulate) {
     const start s {g, is_taken, g.nodes[product]};
-    return is_product(s.product) ? find_integer_layer(s, tabulate) : find_narrow_layer(s);
+    layer_match m {{.nodes = {product}, .y = s.product.outputs.front()}, product};
+    m.x = s.product.inputs[0];
+    return is_product(s.product) ? find_integer_layer(s, std::move(m), tabulate) : find_narrow_layer(s, std::move(m));
 }
 
 row_scales find_row_scales(const graph &g, std::size_t quantize, std::span<const layer_match> layers) {

@@ -9,6 +9,16 @@
 
 namespace dynquant::layers::match {
 
+/// Nodes in a row, and what a layer has of them.
+struct layer_part {
+    std::vector<std::size_t> nodes = {}; // of a whole layer in the order of the graph
+    std::size_t y = none;                // the value that the last one gives
+    std::vector<std::int32_t> bias = {}; // as a layer_description has it, and so are the steps
+    std::vector<step> steps = {};
+    std::size_t x_scale = none; // of the step `scale`
+    std::string end = {};       // why a layer goes no further: "value 'y' is an output of the graph"
+};
+
 /// DynamicQuantizeLinear (where nobody else takes its results; of the domain `dynquant` with a scale for each row),
 /// ConvInteger or MatMulInteger with constant weights, and then, each optional and in this order: Add of integers, Cast
 /// to float, Mul by scales, and any number of Add, Sub, Mul, Div, Relu, Clip, LeakyRelu, PRelu and HardSigmoid by
@@ -17,24 +27,17 @@ namespace dynquant::layers::match {
 /// makes tables.
 /// Or a narrow layer: DequantizeLinear of constant weights, perhaps to float16 with a Cast behind it, MatMul, Gemm or a
 /// Conv of one tap, of floats, and such operators of floats.
-struct layer_match {
-    std::vector<std::size_t> nodes; // in the order of the graph
+struct layer_match : layer_part {
     std::size_t product = none;
     std::size_t quantize = none;   // DynamicQuantizeLinear
     std::size_t dequantize = none; // of the weights of a narrow layer
     std::size_t x = none;          // the value that the layer takes: of floats where it has `quantize`, else of 8 bits
     std::size_t x_zero_point = none;
-    std::size_t x_scale = none; // of the first step, `scale`
     /// x has a scale and a zero point for each row, of a convolution each image: where what quantizes it says so, or
     /// where the caller wants it and find_row_scales() allows it.
     bool scales_by_row = false;
-    std::size_t y = none;
-    std::vector<std::int32_t> bias = {}; // as a layer_description has it, and so are these
-    std::vector<step> steps = {};
     step_result result = step_result::s32;
     std::optional<lookup::table> table = {};
-    std::vector<std::size_t> multipliers = {}; // the constants of the Muls right behind Cast
-    std::string end = {};                      // why it goes no further: "value 'y' is an output of the graph"
 };
 
 /// Either a layer, or why the product is none.
