@@ -31,7 +31,6 @@ std::vector<layers::step> draw_steps(const chain &c, reals how, std::int64_t cha
     for (const auto what : c.steps) {
         layers::step s {what};
         switch (what) {
-            case kind::scale: break; // no chain has it; the plan tells which `multiply` becomes one
             case kind::multiply:
                 if (how == reals::wild || steps.empty() || steps.back().what != kind::multiply) {
                     s.a = values([&] { return draw.factor(how); });
@@ -63,15 +62,16 @@ std::vector<layers::step> draw_steps(const chain &c, reals how, std::int64_t cha
                 s.a = {c.is_signed ? -128.0F : 0.0F};
                 s.b = {c.is_signed ? 127.0F : 255.0F};
                 break;
-            case kind::leaky_relu: s.a = values([&] { return draw.real(how) / 4; }); break;
             case kind::look_up:
                 s.table = draw.many(65536, [&] { return static_cast<std::uint8_t>(draw.number(0, 255)); });
                 for (std::size_t i = 0; i < s.table.size(); ++i)
                     if ((i & 0x7fff) > 0x7c00) s.table[i] = 200; // any NaN
                 break;
+            case kind::scale: // no chain has it; the plan tells which `multiply` becomes one
             case kind::round:
             case kind::save:
             case kind::multiply_saved: break;
+            default: s.a = values([&] { return draw.real(how) / 4; });
         }
         steps.push_back(std::move(s));
     }
