@@ -13,8 +13,9 @@ namespace dynquant::models {
 namespace {
 
 struct prepared_layer {
-    prepared_layer(const layers::layer_description &d, const std::byte *weights, const dims &x)
-        : problem(d, weights)
+    prepared_layer(
+            const layers::layer_description &d, const std::byte *weights, targets::features available, const dims &x)
+        : problem(d, weights, available)
         , work(problem, x) {}
 
     layers::layer_problem problem;
@@ -24,11 +25,12 @@ struct prepared_layer {
 /// A layer for each matrix of weights; a convolution is one.
 class layers_of_matrices {
   public:
-    layers_of_matrices(const matrices &plan, const layers::layer_description &d, const dims &x, const std::byte *w)
+    layers_of_matrices(const matrices &plan, const layers::layer_description &d, targets::features available,
+            const dims &x, const std::byte *w)
         : x_at_(plan.x_at) {
         const auto size = *volume(d.weights_shape);
         for (const auto at : plan.w_at) {
-            if (!layers_.contains(at)) layers_.try_emplace(at, of_matrix(d, at), w + at * size, x);
+            if (!layers_.contains(at)) layers_.try_emplace(at, of_matrix(d, at), w + at * size, available, x);
             of_products_.push_back(&layers_.at(at).work);
         }
         x_bytes_ = *volume(x);
@@ -64,7 +66,6 @@ class layers_of_matrices {
 
 layer_stage make_layer_stage(const op_node &n, layers::layer_description d, const options &opts) {
     if (volume(n.schema.infer(n).shape) == 0) return {[](const stage_arguments &) {}, false};
-    d.available = environment::usable_features(opts.max_isa);
     matrices plan;
     plan.x_at = plan.w_at = {0};
     auto x = n.shape(0);
@@ -72,7 +73,8 @@ layer_stage make_layer_stage(const op_node &n, layers::layer_description d, cons
         plan = plan_matrices(n);
         x = {plan.rows, plan.inner};
     }
-    auto work = std::make_shared<const layers_of_matrices>(plan, d, x, n.constant(1).data.data());
+    auto work = std::make_shared<const layers_of_matrices>(
+            plan, d, environment::usable_features(opts.max_isa), x, n.constant(1).data.data());
     return {[work](const stage_arguments &args) { work->run(args); }, work->is_folded()};
 }
 

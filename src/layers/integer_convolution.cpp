@@ -33,10 +33,9 @@ struct im2col_weights {
                 const auto begin = zero_points.begin() + g * filters;
                 zero_points = {begin, begin + filters};
             }
-            products.emplace_back(
-                    packed_product::problem {p.x_is_signed, p.channels / p.groups, *volume(p.window.kernel), filters,
-                            lines, std::move(zero_points), p.available},
-                    w.from_filter(g * filters));
+            products.emplace_back(packed_product::problem {p.x_is_signed, p.channels / p.groups,
+                                          *volume(p.window.kernel), filters, lines, std::move(zero_points)},
+                    w.from_filter(g * filters), p.available);
             bytes += products.back().bytes();
             const auto &of_group = products.back().weight_sums();
             sums.insert(sums.end(), of_group.begin(), of_group.end());

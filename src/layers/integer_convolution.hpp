@@ -8,7 +8,7 @@
 #include "layers/block_sums.hpp"
 #include "layers/weights.hpp"
 #include "layers/window.hpp"
-#include "quantization/environment.hpp"
+#include "targets/features.hpp"
 
 namespace dynquant::layers {
 
@@ -17,9 +17,9 @@ struct integer_convolution {
     bool x_is_signed = false; // s8, else u8
     std::int64_t batch = 0, groups = 1, channels = 0, filters = 0;
     layers::window window = {};
-    bool is_planar = false;                       // x and y are channels first, and so x may be
-    std::vector<std::int32_t> w_zero_points = {}; // none, one, or one for each filter
-    targets::features available = environment::usable_features();
+    bool is_planar = false;                        // x and y are channels first, and so x may be
+    std::vector<std::int32_t> w_zero_points = {};  // none, one, or one for each filter
+    targets::features available = targets::scalar; // to the loops
 
     std::int32_t w_zero_point(std::int64_t filter) const {
         return w_zero_points.empty() ? 0

@@ -64,14 +64,14 @@ dims channels_last_strides(const dims &x) {
 
 } // namespace
 
-layer_problem::layer_problem(layer_description given, const std::byte *weights)
+layer_problem::layer_problem(layer_description given, const std::byte *weights, targets::features available)
     : description_(std::move(given))
     , is_folded_(fold_multipliers(description_)) {
     const auto &d = description_;
     const auto &w = d.weights_shape;
     auto &c = convolution_;
     c.x_is_signed = !d.prepare && d.x_is_signed;
-    c.available = d.available;
+    c.available = available;
     c.groups = d.groups;
     c.w_zero_points = d.w_zero_points;
     if (d.is_convolution) {
@@ -114,8 +114,8 @@ layer::layer(const layer_problem &p, const dims &x)
     : d_(p.description())
     , x_(x)
     , y_is_channels_first_(d_.is_convolution && !d_.y_is_channels_last)
-    , compute_steps_(float_steps_function_for(d_.available))
-    , look_up_(lookup::function_for(d_.available)) {
+    , compute_steps_(float_steps_function_for(p.convolution().available))
+    , look_up_(lookup::function_for(p.convolution().available)) {
     for (const auto &s : d_.steps)
         steps_.push_back({s.what, s.a, s.b, s.table});
     try {

@@ -43,14 +43,13 @@ struct layer_description {
     std::vector<step> steps = {};
     step_result result = step_result::s32;   // bytes: the last step is saturate or look_up
     std::optional<lookup::table> table = {}; // a last step on the bytes
-    targets::features available = environment::usable_features();
 };
 
 /// A description whose weights are packed. A product is a convolution of one tap.
 class layer_problem {
   public:
-    /// Copies the weights. Throws error for what breaks ONNX's rules and needs no shape of x.
-    layer_problem(layer_description given, const std::byte *weights);
+    /// Copies the weights. available: of the loops. Throws error for what breaks ONNX's rules and needs no shape of x.
+    layer_problem(layer_description given, const std::byte *weights, targets::features available);
 
     const layer_description &description() const { return description_; }
     const integer_convolution &convolution() const { return convolution_; }

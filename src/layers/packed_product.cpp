@@ -24,12 +24,10 @@ const panel_kind &kind_for_columns(const panel_kinds &kinds, std::int64_t column
 /// Shorter lines would be mostly padding.
 constexpr std::int64_t min_amx_line = 32;
 
-const panel_kind &best_kind(const packed_product::problem &p) {
+const panel_kind &best_kind(const packed_product::problem &p, targets::features available) {
     using namespace targets;
-    const bool takes_tiles =
-            has(p.available, amx_int8) && p.channels * p.taps / p.lines >= min_amx_line && request_amx();
-    return kind_for_columns(
-            *pick(takes_tiles ? p.available : p.available & ~feature::amx_int8, panels_table), p.columns);
+    const bool takes_tiles = has(available, amx_int8) && p.channels * p.taps / p.lines >= min_amx_line && request_amx();
+    return kind_for_columns(*pick(takes_tiles ? available : available & ~feature::amx_int8, panels_table), p.columns);
 }
 
 panel_product product_of(const packed_product::problem &p, const panel_kind &kind) {
@@ -129,11 +127,11 @@ void pack_groups(const constant_weights &w, std::span<const row_group> groups, s
 
 } // namespace
 
-packed_product::packed_product(const problem &p, const constant_weights &w)
-    : packed_product(p, kind_for(p, w), w) {}
+packed_product::packed_product(const problem &p, const constant_weights &w, targets::features available)
+    : packed_product(p, kind_for(p, w, available), w) {}
 
-const panel_kind &packed_product::kind_for(const problem &p, [[maybe_unused]] const constant_weights &w) {
-    const auto &best = best_kind(p);
+const panel_kind &packed_product::kind_for(const problem &p, const constant_weights &w, targets::features available) {
+    const auto &best = best_kind(p, available);
     if (!best.has_excess) return best;
     // A weight of excess takes as long as a step of the others, of four weights of each column; words take 1.2 times as
     // long, 1.8 times for one row. Some panels stand for all.
@@ -148,7 +146,7 @@ const panel_kind &packed_product::kind_for(const problem &p, [[maybe_unused]] co
         steps += probe.bytes() / (4 * best.columns);
         of_excess += probe.product_.excess.begin[1];
     }
-    return 4 * of_excess > steps ? *targets::pick(p.available, word_panels_table) : best;
+    return 4 * of_excess > steps ? *targets::pick(available, word_panels_table) : best;
 }
 
 packed_product::packed_product(problem p, const panel_kind &kind, const constant_weights &w)

@@ -7,7 +7,6 @@
 #include "layers/panel_product.hpp"
 #include "layers/saturation_excess.hpp"
 #include "layers/weights.hpp"
-#include "quantization/environment.hpp"
 #include "quantization/shape.hpp"
 
 namespace dynquant::layers {
@@ -21,11 +20,10 @@ class packed_product {
         std::int64_t channels = 0, taps = 1, columns = 0;
         std::int64_t lines = 1;                       // of a row of x, a divisor of its elements
         std::vector<std::int32_t> w_zero_points = {}; // none, one, or one for each column
-        targets::features available = environment::usable_features();
     };
 
     /// By the best panels for the processor and the weights.
-    packed_product(const problem &p, const constant_weights &w);
+    packed_product(const problem &p, const constant_weights &w, targets::features available);
     packed_product(problem p, const panel_kind &kind, const constant_weights &w);
     packed_product(packed_product &&) = default; // what product_ points to stays where it is
 
@@ -38,7 +36,7 @@ class packed_product {
     void run(const rows_of_lines &x, parallel::range panels, std::int32_t *y, std::int64_t y_stride) const;
 
   private:
-    static const panel_kind &kind_for(const problem &p, const constant_weights &w);
+    static const panel_kind &kind_for(const problem &p, const constant_weights &w, targets::features available);
     void pack(const constant_weights &w, std::int8_t *to) const;
     void add_up();
 

@@ -11,6 +11,7 @@
 #include "layers/planar/planar.hpp"
 #include "oracle/layers.hpp"
 #include "parallel/executor.hpp"
+#include "quantization/environment.hpp"
 #include "quantization/shape.hpp"
 #include "support/random.hpp"
 #include "support/tested_sets.hpp"
@@ -22,7 +23,7 @@ using sums = std::vector<std::int32_t>;
 
 /// A convolution, all channels last but w: filters, channels of a group, kernel.
 struct sample {
-    integer_convolution p;
+    integer_convolution p {.available = environment::usable_features()};
     window_attributes given;                 // of p.window
     std::vector<std::int32_t> x_zero_points; // one, or one for each image
     std::vector<std::byte> w, x;             // w: s8

@@ -6,6 +6,7 @@
 
 #include "graph_builder.hpp"
 #include "layers/match/describe.hpp"
+#include "quantization/environment.hpp"
 #include "quantization/shape.hpp"
 #include "support/random.hpp"
 
@@ -178,7 +179,7 @@ void check_integers(extreme_model &model, const layer_match &m, counts &of) {
     const auto channels = is_convolution ? w[1] : w[0];
     const auto &known = *g.input(g.nodes[m.product], 1).known;
     if (volume(known.shape) == 0 && volume(w) != 0) return; // of several matrices, none
-    const layer_problem problem(std::move(d), known.data);
+    const layer_problem problem(std::move(d), known.data, environment::usable_features());
     ++of.described;
     const auto filters = is_convolution ? w[0] : w[1];
     for (int i = 0; i < 4; ++i) {
@@ -204,7 +205,7 @@ void check_integers(extreme_model &model, const layer_match &m, counts &of) {
 
 void check_narrow(extreme_model &model, const layer_match &m, counts &of) {
     const auto d = describe_narrow(model.result().g, m);
-    const narrow_layer l(d);
+    const narrow_layer l(d, environment::usable_features());
     ++of.described;
     for (int i = 0; i < 4; ++i) {
         const auto rank = d.x_rank == 0 ? 2 : d.x_rank;

@@ -10,6 +10,7 @@
 
 #include "oracle/layers.hpp"
 #include "parallel/executor.hpp"
+#include "quantization/environment.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
 #include "support/random.hpp"
@@ -31,7 +32,7 @@ std::string result_of(const dims &w, const dims &x, const window_attributes &win
     d.weights_shape = w;
     d.window = window;
     const std::vector<std::byte> weights(static_cast<std::size_t>(*volume(w)));
-    const layer_problem problem(d, weights.data());
+    const layer_problem problem(d, weights.data(), environment::usable_features());
     try {
         return to_string(layer(problem, x).y());
     } catch (const error &e) {
@@ -112,7 +113,7 @@ sample draw(test::random_source &random, std::int64_t groups, std::int64_t kerne
 void expect_right(const sample &s, run_memory &memory) {
     const auto expected = oracle::result_of(s);
     std::vector<std::byte> y(expected.size());
-    const layer_problem problem(s.d, s.w.data());
+    const layer_problem problem(s.d, s.w.data(), environment::usable_features());
     layer(problem, s.x_shape).run({s.x.data(), y.data(), s.x_zero_points}, memory);
     ASSERT_EQ(y, expected);
 }
@@ -140,7 +141,7 @@ bool expect_bytes_by(const std::vector<float> &first, const std::vector<float> &
     d.steps.push_back({float_step::kind::saturate, {-128}, {127}});
     d.result = step_result::bytes;
     s.w.resize(d.bias.size());
-    const layer_problem problem(d, s.w.data());
+    const layer_problem problem(d, s.w.data(), environment::usable_features());
     const auto expected = oracle::result_of(s);
     std::vector<std::byte> y(expected.size());
     run_memory memory;
@@ -170,10 +171,10 @@ TEST(layers, do_not_fold_what_becomes_floats) {
     d.steps = {{float_step::kind::multiply, {3}}, {float_step::kind::multiply, {0x1p-140F}}};
     d.result = step_result::f32;
     const std::byte weight {};
-    EXPECT_FALSE(layer_problem(d, &weight).is_folded());
+    EXPECT_FALSE(layer_problem(d, &weight, environment::usable_features()).is_folded());
     d.steps.push_back({float_step::kind::look_up, {}, {}, std::vector<std::uint8_t>(65536)});
     d.result = step_result::bytes;
-    EXPECT_FALSE(layer_problem(d, &weight).is_folded());
+    EXPECT_FALSE(layer_problem(d, &weight, environment::usable_features()).is_folded());
 }
 
 TEST(layers, look_up_their_bytes) {

@@ -7,6 +7,7 @@
 
 #include "layers/layer.hpp"
 #include "layers/narrow/narrow_layer.hpp"
+#include "quantization/environment.hpp"
 #include "quantization/shape.hpp"
 #include "support/counting_new.hpp"
 
@@ -16,7 +17,7 @@ namespace {
 /// In runs of two layers by one memory.
 long allocations_of(const layer_description &d, const dims &small, const dims &large) {
     const std::vector<std::byte> weights(static_cast<std::size_t>(*volume(d.weights_shape)), std::byte {3});
-    const layer_problem problem(d, weights.data());
+    const layer_problem problem(d, weights.data(), environment::usable_features());
     const layer layers[] = {{problem, small}, {problem, large}};
     const std::vector<float> x(static_cast<std::size_t>(*volume(large)), 1.5F); // bytes take less
     std::vector<float> y(static_cast<std::size_t>(*volume(layers[1].y())));
@@ -74,7 +75,8 @@ TEST(layer_no_allocation, of_weights_without_elements) {
                 d.groups = groups;
                 d.w_is_signed = is_signed;
                 SCOPED_TRACE(testing::PrintToString(shape));
-                expect_next_to_nothing([&] { const layer_problem problem(d, nullptr); });
+                expect_next_to_nothing(
+                        [&] { const layer_problem problem(d, nullptr, environment::usable_features()); });
             }
         }
 }
@@ -87,7 +89,7 @@ TEST(layer_no_allocation, of_narrow_weights_without_elements) {
                     narrow_description d;
                     d.weights = {type, inner, columns, nullptr, is_transposed, block, {0.5F}, {}, 1};
                     SCOPED_TRACE(testing::Message() << inner << " x " << columns);
-                    expect_next_to_nothing([&] { const narrow_layer l(d); });
+                    expect_next_to_nothing([&] { const narrow_layer l(d, environment::usable_features()); });
                 }
 }
 
@@ -98,7 +100,7 @@ TEST(layer_no_allocation, of_sums_of_nothing) {
     d.weights_shape = {6, 0, 1 << 20, 1 << 20};
     d.groups = 3;
     d.bias = {1, 2, 3, 4, 5, 6};
-    const layer_problem problem(d, nullptr);
+    const layer_problem problem(d, nullptr, environment::usable_features());
     expect_next_to_nothing([&] {
         const layer l(problem, {2, 0, (1 << 20) + 1, 1 << 20});
         EXPECT_EQ(l.y(), (dims {2, 6, 2, 1}));

@@ -13,6 +13,7 @@
 #include "dynquant/quantization.hpp"
 #include "emulated.hpp"
 #include "layers/packed_product.hpp"
+#include "quantization/environment.hpp"
 #include "support/tested_sets.hpp"
 
 namespace dynquant::layers {
@@ -218,11 +219,29 @@ TEST(emulated_amx_int8, keeps_the_configuration_that_it_finds) {
 INSTANTIATE_TEST_SUITE_P(of, panels, testing::ValuesIn(runnable_kinds()), [](const auto &of) { return of.param.name; });
 
 TEST(packed_product, without_channels_is_zero) {
-    const packed_product product({false, 0, 1, 5}, {});
+    const packed_product product({false, 0, 1, 5}, {}, environment::usable_features());
     std::vector<std::int32_t> y(15, 77);
     const std::byte *line = nullptr;
     product.run({&line, 0, 3}, {0, product.panels()}, y.data(), 5);
     EXPECT_EQ(y, std::vector<std::int32_t>(15));
+}
+
+TEST(packed_product, takes_uint8_weights_128_less_and_strided_ones) {
+    // Two filters of two channels and two taps; rows of the product: tap 0 of both channels, then tap 1.
+    const std::uint8_t w[] = {128, 129, 130, 131, 0, 255, 127, 100};
+    const auto weights = [&] {
+        auto result = constant_weights::of_filters(w, 2, 2);
+        result.flip = 0x80;
+        return result;
+    }();
+    const packed_product product({false, 2, 2, 2}, weights, environment::usable_features());
+    EXPECT_EQ(product.weight_sums(), (std::vector<std::int32_t> {0 + 1 + 2 + 3, -128 + 127 - 1 - 28}));
+    const std::uint8_t x[] = {1, 10, 100, 200};
+    const auto *line = reinterpret_cast<const std::byte *>(x);
+    std::int32_t y[2] = {};
+    product.run({&line, 4, 1}, {0, product.panels()}, y, 2);
+    EXPECT_EQ(y[0], 1 * 0 + 10 * 2 + 100 * 1 + 200 * 3);
+    EXPECT_EQ(y[1], 1 * -128 + 10 * -1 + 100 * 127 + 200 * -28);
 }
 
 TEST(packed_product, subtracts_zero_points_of_some_panels) {
@@ -233,8 +252,8 @@ TEST(packed_product, subtracts_zero_points_of_some_panels) {
         zero_points.push_back(static_cast<std::int32_t>(n - 30));
         expected.push_back(static_cast<std::int32_t>((1 - (n - 30)) * (5 + 6 + 7)));
     }
-    const packed_product product(
-            {false, inner, 1, columns, 1, zero_points}, constant_weights::of_matrix(w.data(), columns));
+    const packed_product product({false, inner, 1, columns, 1, zero_points},
+            constant_weights::of_matrix(w.data(), columns), environment::usable_features());
     const std::uint8_t x[] = {5, 6, 7};
     const auto *line = reinterpret_cast<const std::byte *>(x);
     std::vector<std::int32_t> y(columns, 77);

@@ -8,13 +8,13 @@
 
 namespace dynquant::layers {
 
-narrow_layer::narrow_layer(const narrow_description &d)
+narrow_layer::narrow_layer(const narrow_description &d, targets::features available)
     : label_(d.label)
     , is_convolution_(d.is_convolution)
     , x_rank_(d.x_rank)
-    , product_(d.weights, d.available)
+    , product_(d.weights, available)
     , owned_(d.steps)
-    , compute_steps_(float_steps_function_for(d.available)) {
+    , compute_steps_(float_steps_function_for(available)) {
     for (const auto &s : owned_)
         steps_.push_back({s.what, s.a, s.b, s.table});
 }

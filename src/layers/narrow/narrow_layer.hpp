@@ -15,7 +15,6 @@ struct narrow_description {
     bool is_convolution = false; // of one tap, channels first; the weights are [columns, inner]
     std::size_t x_rank = 0;      // 0: any from 1 on
     std::vector<step> steps = {};
-    targets::features available = environment::usable_features();
 };
 
 /// Immutable: many threads may run it at once.
@@ -27,8 +26,8 @@ class narrow_layer {
         std::vector<float> products;
     };
 
-    /// Packs the weights.
-    explicit narrow_layer(const narrow_description &d);
+    /// Packs the weights. available: of the loops.
+    narrow_layer(const narrow_description &d, targets::features available);
 
     /// The shape of y. Throws error for an x whose rows the weights do not fit.
     dims y_of(const dims &x) const;

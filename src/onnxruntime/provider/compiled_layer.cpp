@@ -7,6 +7,7 @@
 #include "layers/match/describe.hpp"
 #include "onnxruntime/common/tensor.hpp"
 #include "onnxruntime/common/threads.hpp"
+#include "quantization/environment.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
 
@@ -23,7 +24,7 @@ operation prepare(const quantization &q) {
 layers::layer_problem problem_of(const graph &g, const layer_match &m) {
     auto d = describe(g, m);
     if (m.quantize != none) d.prepare = prepare;
-    return {std::move(d), g.input(g.nodes[m.product], 1).known->data};
+    return {std::move(d), g.input(g.nodes[m.product], 1).known->data, environment::usable_features()};
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 #include "layers/match/describe.hpp"
 #include "onnxruntime/common/tensor.hpp"
 #include "onnxruntime/common/threads.hpp"
+#include "quantization/environment.hpp"
 
 namespace dynquant::onnxruntime {
 
@@ -12,7 +13,7 @@ compiled_narrow::compiled_narrow(const OrtApi &api, const graph &g, const layers
         const std::vector<std::string> &inputs, int threads, std::shared_ptr<narrow_memory_pool> memory)
     : api_(api)
     , threads_(threads)
-    , layer_(describe_narrow(g, m))
+    , layer_(describe_narrow(g, m), environment::usable_features())
     , x_input_(index_of(g, m.x, inputs))
     , idle_(std::move(memory)) {
     // An invalid node is refused when the session is created.

@@ -178,9 +178,8 @@ digest compute(const layer_inputs &in, const way &w) {
         return digest_of(result, y, true);
     }
     auto d = in.d;
-    d.available = w.available;
     if (d.prepare) d.prepare = prepare_by(w.available);
-    const layers::layer_problem problem(d, in.w.data());
+    const layers::layer_problem problem(d, in.w.data(), w.available);
     const layers::layer layer(problem, in.x_shape);
     guarded_buffer y(*dynquant::volume(layer.y()) * (result == data_type::u8 ? 1 : 4));
     layers::run_memory memory;
@@ -241,8 +240,7 @@ digest compute(const narrow_inputs &in, const way &w) {
     d.weights.data = in.data.data();
     d.is_convolution = in.is_convolution;
     d.steps = in.steps;
-    d.available = w.available;
-    const layers::narrow_layer layer(d);
+    const layers::narrow_layer layer(d, w.available);
     guarded_buffer y(*dynquant::volume(layer.y_of(in.x_shape)) * std::int64_t {sizeof(float)});
     layers::narrow_layer::memory memory;
     in_arena(w.threads, [&] { layer.run(in.x.data(), in.x_shape, y.as<float>(), memory); });
