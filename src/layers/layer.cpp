@@ -114,7 +114,7 @@ layer::layer(const layer_problem &p, const dims &x)
     : d_(p.description())
     , x_(x)
     , y_is_channels_first_(d_.is_convolution && !d_.y_is_channels_last)
-    , compute_steps_(float_steps_function_for(p.convolution().available))
+    , compute_(float_steps_for(p.convolution().available))
     , look_up_(lookup::function_for(p.convolution().available)) {
     for (const auto &s : d_.steps)
         steps_.push_back({s.what, s.a, s.b, s.table});
@@ -214,27 +214,20 @@ void layer::run(const layer_arguments &given, run_memory &memory) const {
     });
 }
 
-/// But for what differs between the two that follow.
-float_steps_call layer::steps_of(
-        const sums_block &block, const parameters &of_x, std::int64_t image, std::int64_t in_image) const {
-    float_steps_call call {};
-    call.sums = block.sums;
-    call.channels = block.channels;
-    call.bias = of_x.bias.empty() ? nullptr : of_x.bias.data();
-    call.steps = steps_;
-    call.result = d_.result;
-    call.x_scales = of_x.scales.data();
-    if (!d_.scales_by_row) return call;
+/// For positions of an image from one on.
+float_steps layer::steps_of(const parameters &of_x, std::int64_t image, std::int64_t in_image) const {
+    float_steps by {steps_, d_.result, of_x.bias.empty() ? nullptr : of_x.bias.data(), of_x.scales.data()};
+    if (!d_.scales_by_row) return by;
     const auto row = d_.is_convolution ? image : in_image;
-    call.row_stride = d_.is_convolution ? 0 : 1;
-    if (!of_x.scales.empty()) call.x_scales += row;
-    if (d_.x_zero_point) return call;
-    call.x_zero_points = of_x.zero_points.data() + row;
-    call.weight_sums = sums_->weight_sums().data();
-    return call;
+    by.row_stride = d_.is_convolution ? 0 : 1;
+    if (!of_x.scales.empty()) by.x_scales += row;
+    if (d_.x_zero_point) return by;
+    by.x_zero_points = of_x.zero_points.data() + row;
+    by.weight_sums = sums_->weight_sums().data();
+    return by;
 }
 
-/// Of blocks with all channels, image by image.
+/// Computes blocks that have all channels, image by image.
 void layer::compute_steps(const sums_block &block, const parameters &of_x, void *y) const {
     const std::int64_t element = d_.result == step_result::bytes ? 1 : 4;
     const bool by_image = y_is_channels_first_ || (d_.scales_by_row && d_.is_convolution);
@@ -244,12 +237,10 @@ void layer::compute_steps(const sums_block &block, const parameters &of_x, void 
         const auto image = begin / of_image, end = std::min(positions.end, (image + 1) * of_image);
         const auto in_image = begin - image * of_image;
         const auto at = image * of_image * channels_ + (y_is_channels_first_ ? in_image : in_image * channels_);
-        auto call = steps_of(block, of_x, image, in_image);
-        call.sums += (begin - positions.begin) * channels_;
-        call.y = static_cast<std::byte *>(y) + at * element;
-        call.position_stride = y_is_channels_first_ ? 1 : channels_;
-        call.channel_stride = y_is_channels_first_ ? positions_ : 1;
-        compute_steps_(call, 0, end - begin);
+        const rows_of_sums rows {block.sums + (begin - positions.begin) * channels_, false, channels_,
+                static_cast<std::byte *>(y) + at * element, y_is_channels_first_ ? 1 : channels_,
+                y_is_channels_first_ ? positions_ : 1};
+        compute_.rows(steps_of(of_x, image, in_image), rows, {0, end - begin});
         if (d_.table) look_up(static_cast<std::uint8_t *>(y) + at, channels_, end - begin);
         begin = end;
     }
@@ -260,14 +251,9 @@ void layer::compute_planes(const sums_block &block, const parameters &of_x, void
     const auto image = block.positions.begin / positions_, in_image = block.positions.begin % positions_;
     const auto count = block.positions.end - block.positions.begin;
     const auto at = (image * channels_ + block.first_channel) * positions_ + in_image;
-    auto call = steps_of(block, of_x, image, in_image);
-    call.y = static_cast<std::byte *>(y) + at * element;
-    call.channels = count;
-    call.position_stride = 1;
-    call.channel_stride = positions_;
-    call.plane = block.plane;
-    call.first_channel = block.first_channel;
-    compute_steps_(call, 0, block.channels);
+    compute_.planes(steps_of(of_x, image, in_image),
+            {block.sums, block.plane, block.first_channel, block.channels, count,
+                    static_cast<std::byte *>(y) + at * element, positions_});
     if (d_.table) look_up(static_cast<std::uint8_t *>(y) + at, block.channels, count);
 }
 

@@ -96,8 +96,7 @@ class layer {
         std::span<const std::int32_t> zero_points, bias; // bias: of each channel, or none
         std::span<const float> scales;
     };
-    float_steps_call steps_of(
-            const sums_block &block, const parameters &of_x, std::int64_t image, std::int64_t in_image) const;
+    float_steps steps_of(const parameters &of_x, std::int64_t image, std::int64_t in_image) const;
     void compute_steps(const sums_block &block, const parameters &of_x, void *y) const;
     void compute_planes(const sums_block &block, const parameters &of_x, void *y) const;
     void look_up(std::uint8_t *y, std::int64_t channels, std::int64_t positions) const;
@@ -112,7 +111,7 @@ class layer {
     permutation to_channels_last_;   // of x's bytes
     std::vector<std::int32_t> bias_; // where no zero point of a run is in it
     std::vector<float_step> steps_;
-    float_steps_function compute_steps_;
+    const float_steps_loops &compute_;
     lookup::look_up_function look_up_;
 };
 

@@ -27,8 +27,8 @@ float expected_of(std::int32_t sum, const std::vector<step> &steps, std::int64_t
     return test::oracle::after(steps, static_cast<float>(sum), channel, x_scale);
 }
 
-std::vector<test::tested<float_steps_function>> functions() {
-    return test::runnable_functions(float_steps_table);
+std::vector<test::tested<const float_steps_loops *>> functions() {
+    return test::runnable(float_steps_table);
 }
 
 class draws {
@@ -102,19 +102,20 @@ TEST(float_steps, are_the_operators_one_by_one) {
                 for (const bool has_bias : {true, false})
                     for (const auto &by : functions()) {
                         std::vector<float> y(sums.size());
-                        float_steps_call call {sums.data(), channels, has_bias ? bias.data() : nullptr, views, y.data(),
+                        const float_steps chain {views, step_result::f32, has_bias ? bias.data() : nullptr};
+                        const rows_of_sums rows {sums.data(), false, channels, y.data(),
                                 is_channels_last ? channels : 1, is_channels_last ? 1 : positions};
                         {
                             const parallel::float_control control;
-                            by.code(call, 0, positions / 2);
-                            by.code(call, positions / 2, positions);
+                            by.code->rows(chain, rows, {0, positions / 2});
+                            by.code->rows(chain, rows, {positions / 2, positions});
                         }
                         for (std::int64_t p = 0; p < positions; ++p)
                             for (std::int64_t c = 0; c < channels; ++c) {
                                 const auto sum = sums[static_cast<std::size_t>(p * channels + c)]
                                         + (has_bias ? bias[static_cast<std::size_t>(c)] : 0);
                                 const auto given =
-                                        y[static_cast<std::size_t>(p * call.position_stride + c * call.channel_stride)];
+                                        y[static_cast<std::size_t>(p * rows.position_stride + c * rows.channel_stride)];
                                 ASSERT_EQ(bits(given), bits(expected_of(sum, steps, c)))
                                         << channels << " channels, position " << p;
                             }
@@ -136,10 +137,11 @@ TEST(float_steps, of_planes) {
                     std::vector<float> y(static_cast<std::size_t>(channels * y_plane), 77);
                     {
                         const parallel::float_control control;
-                        const float_steps_call call {sums.data(), positions, has_bias ? bias.data() : nullptr, views,
-                                y.data(), 1, y_plane, step_result::f32, plane, first};
-                        by.code(call, 0, 2);
-                        by.code(call, 2, channels);
+                        const float_steps chain {views, step_result::f32, has_bias ? bias.data() : nullptr};
+                        by.code->planes(chain, {sums.data(), plane, first, 2, positions, y.data(), y_plane});
+                        by.code->planes(chain,
+                                {sums.data() + 2 * plane, plane, first + 2, channels - 2, positions,
+                                        y.data() + 2 * y_plane, y_plane});
                     }
                     for (std::int64_t c = 0; c < channels; ++c) {
                         ASSERT_EQ(y[static_cast<std::size_t>(c * y_plane + positions)], 77);
@@ -173,21 +175,19 @@ TEST(float_steps, scale_and_subtract_by_position) {
                     for (const auto &by : functions()) {
                         std::vector<float> y(sums.size());
                         const bool is_last = layout == std::string("channels last");
-                        float_steps_call call {sums.data(), channels, bias.data(), views, y.data(),
-                                is_last ? channels : 1, is_last ? 1 : positions};
+                        const rows_of_sums rows {sums.data(), false, channels, y.data(), is_last ? channels : 1,
+                                is_last ? 1 : positions};
                         const bool is_planes = layout == std::string("planes");
                         if (is_planes && stride == 1) continue;
-                        if (is_planes) {
-                            call.channels = positions;
-                            call.plane = positions;
-                        }
-                        call.x_scales = scales.data();
-                        call.x_zero_points = zero_points.data();
-                        call.weight_sums = weight_sums.data();
-                        call.row_stride = stride;
+                        const float_steps chain {views, step_result::f32, bias.data(), scales.data(),
+                                zero_points.data(), weight_sums.data(), stride};
                         {
                             const parallel::float_control control;
-                            by.code(call, 0, is_planes ? channels : positions);
+                            if (is_planes)
+                                by.code->planes(
+                                        chain, {sums.data(), positions, 0, channels, positions, y.data(), positions});
+                            else
+                                by.code->rows(chain, rows, {0, positions});
                         }
                         for (std::int64_t i = 0; i < positions * channels; ++i) {
                             const auto p = i / channels, c = i % channels;
@@ -195,7 +195,7 @@ TEST(float_steps, scale_and_subtract_by_position) {
                             const auto sum =
                                     std::int64_t {sums[static_cast<std::size_t>(is_planes ? c * positions + p : i)]}
                                     + bias[at] - std::int64_t {zero_points[row]} * weight_sums[at];
-                            const auto given = p * call.position_stride + c * call.channel_stride;
+                            const auto given = p * rows.position_stride + c * rows.channel_stride;
                             ASSERT_EQ(y[static_cast<std::size_t>(given)],
                                     expected_of(static_cast<std::int32_t>(sum), steps, c, scales[row]))
                                     << by.name << ", " << layout << ", " << channels << " channels, position " << p;
@@ -229,12 +229,81 @@ TEST(float_steps, looks_up_every_float16) {
         for (const bool is_channels_last : {true, false})
             for (const auto &by : functions()) {
                 std::vector<std::uint8_t> y(sums.size());
-                by.code({sums.data(), channels, nullptr, steps, y.data(), is_channels_last ? channels : 1,
-                                is_channels_last ? 1 : 2, step_result::bytes},
-                        0, 2);
+                by.code->rows({steps, step_result::bytes},
+                        {sums.data(), false, channels, y.data(), is_channels_last ? channels : 1,
+                                is_channels_last ? 1 : 2},
+                        {0, 2});
                 for (std::size_t i = 0; i < y.size(); ++i)
                     ASSERT_EQ(y[i], expected[is_channels_last ? i % channels : i / 2]) << i;
             }
+    }
+}
+
+TEST(float_steps, nan_stays) {
+    const std::vector<float> nan {std::numeric_limits<float>::quiet_NaN()}, zero {0}, six {6};
+    const std::vector<std::vector<float_step>> chains = {{{kind::multiply, nan}, {kind::clip, zero, six}},
+            {{kind::save}, {kind::multiply, nan}, {kind::add, six}, {kind::clip, zero, six}, {kind::multiply_saved}},
+            {{kind::save}, {kind::add, nan}, {kind::clip, zero, six}, {kind::multiply_saved}}};
+    const std::vector<std::int32_t> sums(70, 3);
+    for (const auto &steps : chains)
+        for (const auto &by : functions()) {
+            std::vector<float> y(sums.size());
+            by.code->rows({steps}, {sums.data(), false, 70, y.data(), 70, 1}, {0, 1});
+            for (const auto value : y)
+                EXPECT_TRUE(std::isnan(value));
+        }
+}
+
+TEST(float_steps, a_bias_wraps) {
+    const std::vector<std::int32_t> sums {std::numeric_limits<std::int32_t>::max()}, bias {1};
+    for (const auto &by : functions()) {
+        float y = 0;
+        by.code->rows({{}, step_result::f32, bias.data()}, {sums.data(), false, 1, &y, 1, 1}, {0, 1});
+        EXPECT_EQ(y, -2147483648.0F);
+    }
+}
+
+TEST(float_steps, quantized_to_bytes) {
+    // Steps of 1/4 from -40 to 220 by the channel, quantized by scale 0.5 and zero point 3.
+    const std::int64_t positions = 21, channels = 50;
+    const std::vector<float> quarter {0.25F}, half {0.5F}, three {3}, lowest {-128}, highest {127}, zero {0},
+            most {255};
+    std::vector<std::int32_t> sums;
+    for (std::int32_t i = 0; i < positions * channels; ++i)
+        sums.push_back(i - 160);
+    for (const bool is_signed : {false, true}) {
+        const std::vector<float_step> steps = {{kind::multiply, quarter}, {kind::divide, half}, {kind::round},
+                {kind::add, three}, {kind::saturate, is_signed ? lowest : zero, is_signed ? highest : most}};
+        for (const bool is_channels_last : {true, false})
+            for (const auto &by : functions()) {
+                std::vector<std::uint8_t> y(sums.size() + 1, 77);
+                by.code->rows({steps, step_result::bytes},
+                        {sums.data(), false, channels, y.data(), is_channels_last ? channels : 1,
+                                is_channels_last ? 1 : positions},
+                        {0, positions});
+                EXPECT_EQ(y.back(), 77);
+                for (std::int64_t p = 0; p < positions; ++p)
+                    for (std::int64_t c = 0; c < channels; ++c) {
+                        const auto doubled = sums[static_cast<std::size_t>(p * channels + c)]; // twice the quotient
+                        const auto floor = doubled >= 0 ? doubled / 2 : (doubled - 1) / 2;
+                        const auto rounded =
+                                doubled % 2 == 0 ? floor : floor + (floor % 2 != 0 ? 1 : 0); // ties to even
+                        const auto expected = std::clamp(rounded + 3, is_signed ? -128 : 0, is_signed ? 127 : 255);
+                        const auto at = is_channels_last ? p * channels + c : c * positions + p;
+                        ASSERT_EQ(y[static_cast<std::size_t>(at)], static_cast<std::uint8_t>(expected)) << doubled;
+                    }
+            }
+    }
+}
+
+TEST(float_steps, nan_saturates_to_the_lowest) {
+    const std::vector<float> nan {std::numeric_limits<float>::quiet_NaN()}, lowest {-128}, highest {127};
+    const std::vector<float_step> steps = {{kind::multiply, nan}, {kind::round}, {kind::saturate, lowest, highest}};
+    const std::vector<std::int32_t> sums(40, 3);
+    for (const auto &by : functions()) {
+        std::vector<std::int8_t> y(sums.size());
+        by.code->rows({steps, step_result::bytes}, {sums.data(), false, 40, y.data(), 40, 1}, {0, 1});
+        EXPECT_EQ(y, std::vector<std::int8_t>(sums.size(), -128));
     }
 }
 
@@ -248,7 +317,8 @@ TEST(float_steps, sums_that_stay_integers) {
         bias.push_back(c);
     for (const auto &by : functions()) {
         std::vector<float> y(sums.size());
-        by.code({sums.data(), channels, bias.data(), {}, y.data(), 1, positions, step_result::s32}, 0, positions);
+        by.code->rows({{}, step_result::s32, bias.data()}, {sums.data(), false, channels, y.data(), 1, positions},
+                {0, positions});
         std::vector<std::int32_t> bits(y.size());
         std::memcpy(bits.data(), y.data(), y.size() * sizeof(float));
         for (std::int64_t p = 0; p < positions; ++p)

@@ -14,7 +14,7 @@ narrow_layer::narrow_layer(const narrow_description &d, targets::features availa
     , x_rank_(d.x_rank)
     , product_(d.weights, available)
     , owned_(d.steps)
-    , compute_steps_(float_steps_function_for(available)) {
+    , compute_(float_steps_for(available)) {
     for (const auto &s : owned_)
         steps_.push_back({s.what, s.a, s.b, s.table});
 }
@@ -59,12 +59,7 @@ void narrow_layer::run_rows(const float *x, std::int64_t rows, float *y, memory 
     for (std::int64_t begin = 0; begin < rows; begin += block) {
         const auto count = std::min(block, rows - begin);
         product_.run({x + begin * inner, count, inner}, products, columns, m.of_product);
-        float_steps_call call {};
-        call.sums = reinterpret_cast<const std::int32_t *>(products);
-        call.position_stride = columns;
-        call.channel_stride = 1;
-        call.y = y + begin * columns;
-        compute_steps(call, count);
+        compute_steps(products, count, y + begin * columns, columns, 1);
     }
 }
 
@@ -78,21 +73,16 @@ void narrow_layer::run_images(const float *x, const dims &x_shape, float *y, mem
         for (std::int64_t begin = 0; begin < positions; begin += block) {
             const auto count = std::min(block, positions - begin);
             product_.run({x + begin, count, 1, positions}, products, columns, m.of_product);
-            float_steps_call call {};
-            call.sums = reinterpret_cast<const std::int32_t *>(products);
-            call.position_stride = 1;
-            call.channel_stride = positions;
-            call.y = y + begin;
-            compute_steps(call, count);
+            compute_steps(products, count, y + begin, 1, positions);
         }
 }
 
-void narrow_layer::compute_steps(float_steps_call call, std::int64_t positions) const {
-    call.of_floats = true;
-    call.channels = product_.columns();
-    call.steps = steps_;
-    parallel::for_each_part(positions, parallel::parts_for_items(positions, positions * call.channels),
-            [&](parallel::range part) { compute_steps_(call, part.begin, part.end); });
+void narrow_layer::compute_steps(const float *products, std::int64_t positions, float *y, std::int64_t position_stride,
+        std::int64_t channel_stride) const {
+    const auto channels = product_.columns();
+    const rows_of_sums rows {products, true, channels, y, position_stride, channel_stride};
+    parallel::for_each_part(positions, parallel::parts_for_items(positions, positions * channels),
+            [&](parallel::range part) { compute_.rows({steps_}, rows, part); });
 }
 
 } // namespace dynquant::layers

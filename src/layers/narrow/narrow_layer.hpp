@@ -39,7 +39,8 @@ class narrow_layer {
     std::int64_t block_of(std::int64_t rows) const;
     void run_rows(const float *x, std::int64_t rows, float *y, memory &m) const;
     void run_images(const float *x, const dims &x_shape, float *y, memory &m) const;
-    void compute_steps(float_steps_call call, std::int64_t positions) const;
+    void compute_steps(const float *products, std::int64_t positions, float *y, std::int64_t position_stride,
+            std::int64_t channel_stride) const;
 
     std::string label_;
     bool is_convolution_;
@@ -47,7 +48,7 @@ class narrow_layer {
     narrow_product product_;
     std::vector<step> owned_;
     std::vector<float_step> steps_;
-    float_steps_function compute_steps_;
+    const float_steps_loops &compute_;
 };
 
 } // namespace dynquant::layers

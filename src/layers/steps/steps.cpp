@@ -4,7 +4,7 @@
 
 namespace dynquant::layers {
 
-float_steps_function float_steps_function_for(targets::features available) {
+const float_steps_loops &float_steps_for(targets::features available) {
     return *targets::pick(available, float_steps_table);
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "parallel/parallel.hpp"
 #include "targets/features.hpp"
 
 namespace dynquant::layers {
@@ -33,31 +34,43 @@ struct float_step {
 /// of -128 to 255, of which the low byte is kept.
 enum class step_result { f32, s32, bytes };
 
-/// Sums of s32, channels last, to floats: converted, then each step in turn. The bits are those of the operators one
+/// What sums pass: their bias, the conversion to floats, and each step in turn. The bits are those of the operators one
 /// by one, on every instruction set.
-struct float_steps_call {
-    const std::int32_t *sums;
-    std::int64_t channels;
-    const std::int32_t *bias; // one for each channel, added to the sums, wrapping; null: none
+struct float_steps {
     std::span<const float_step> steps;
-    void *y;
-    std::int64_t position_stride, channel_stride; // of y, in elements; one of them is 1
     step_result result = step_result::f32;
-    /// Not 0: sums and y are channels first. From channel to channel there are so many sums; `channels` then counts the
-    /// positions of a channel, and the first one has the parameters of first_channel.
-    std::int64_t plane = 0, first_channel = 0;
+    const std::int32_t *bias = nullptr; // one for each channel, added to the sums, wrapping; null: none
     /// What x was quantized by: the scale, of `scale`, and the zero point of position p are elements p * row_stride.
     const float *x_scales = nullptr;
     const std::int32_t *x_zero_points = nullptr; // null: the bias has their terms
     const std::int32_t *weight_sums = nullptr;   // of each channel: times the zero point, subtracted from the sums
     std::int64_t row_stride = 0;
-    bool of_floats = false; // what `sums` points to are floats; there is no bias
 };
 
-/// Computes positions [begin, end), or channels where there is a plane. One for each instruction set.
-using float_steps_function = void (*)(const float_steps_call &call, std::int64_t begin, std::int64_t end);
-extern const targets::candidate<const float_steps_function *> float_steps_table[];
+/// Sums that are channels last: the channels of a position, then those of the next one.
+struct rows_of_sums {
+    const void *sums; // s32, or f32 if are_floats, which have no bias and no zero points
+    bool are_floats;
+    std::int64_t channels;
+    void *y;
+    std::int64_t position_stride, channel_stride; // of y, in elements; one of them is 1
+};
 
-float_steps_function float_steps_function_for(targets::features available);
+/// Sums that are channels first, and so is y: the positions of a channel, a plane, are adjacent.
+struct planes_of_sums {
+    const std::int32_t *sums;
+    std::int64_t sums_stride, first_channel, channels, positions; // sums_stride: from channel to channel
+    void *y;
+    std::int64_t y_stride;
+};
+
+/// One for each instruction set.
+struct float_steps_loops {
+    void (*rows)(const float_steps &by, const rows_of_sums &of, parallel::range positions);
+    void (*planes)(const float_steps &by, const planes_of_sums &of);
+};
+extern const targets::candidate<const float_steps_loops *> float_steps_table[];
+
+const float_steps_loops &float_steps_for(targets::features available);
 
 } // namespace dynquant::layers

@@ -74,42 +74,44 @@ class parameter {
 
 /// Where the scale and the zero point lie of the row of x that a vector's sums are of.
 template <typename V, tiling of>
-[[gnu::always_inline]] inline std::int64_t row_of(const float_steps_call &call, const tile<V, of> &t, int vector) {
+[[gnu::always_inline]] inline std::int64_t row_of(const float_steps &by, const tile<V, of> &t, int vector) {
     const auto position = of == tiling::positions ? std::min<std::int64_t>(vector, t.positions - 1) : 0;
-    return (t.position + position) * call.row_stride;
+    return (t.position + position) * by.row_stride;
 }
 
-/// sums: the tile's first one.
+/// at: the tile's first sum.
 template <typename V, tiling of>
-[[gnu::always_inline]] inline void load(const float_steps_call &call, const std::int32_t *sums, tile<V, of> &t) {
+[[gnu::always_inline]] inline void load(
+        const float_steps &by, const rows_of_sums &from, std::int64_t at, tile<V, of> &t) {
     using reals = typename V::reals;
-    const auto stride = of == tiling::positions ? call.channels : V::lanes;
+    const auto stride = of == tiling::positions ? from.channels : V::lanes;
     const auto last = (of == tiling::positions ? t.positions - 1 : vectors<V, of> - 1) * stride;
-    if (call.of_floats) {
-        const auto *const floats = reinterpret_cast<const float *>(sums);
+    if (from.are_floats) {
+        const auto *const floats = static_cast<const float *>(from.sums) + at;
         return for_each_vector<V, of>(
                 t, [&](reals, int i) { return load_channels<V, of>(floats + std::min(i * stride, last), t); });
     }
+    const auto *const sums = static_cast<const std::int32_t *>(from.sums) + at;
     for_each_vector<V, of>(
             t, [&](reals, int i) { return V::as_reals(load_channels<V, of>(sums + std::min(i * stride, last), t)); });
-    if (call.bias) {
-        const parameter<V, of, std::int32_t> bias(call.bias + t.channel, false, t);
+    if (by.bias) {
+        const parameter<V, of, std::int32_t> bias(by.bias + t.channel, false, t);
         for_each_vector<V, of>(t, [&](reals x, int i) { return V::as_reals(V::add(V::as_integers(x), bias.at(i))); });
     }
-    if (call.x_zero_points) {
-        const parameter<V, of, std::int32_t> of_weights(call.weight_sums + t.channel, false, t);
+    if (by.x_zero_points) {
+        const parameter<V, of, std::int32_t> of_weights(by.weight_sums + t.channel, false, t);
         const auto subtract = [](reals x, auto term) { return V::as_reals(V::subtract(V::as_integers(x), term)); };
         const auto term = [&](int i) {
-            return V::multiply(V::splat(call.x_zero_points[row_of<V, of>(call, t, i)]), of_weights.at(i));
+            return V::multiply(V::splat(by.x_zero_points[row_of<V, of>(by, t, i)]), of_weights.at(i));
         };
-        if (call.row_stride == 0 && !of_weights.differs()) {
+        if (by.row_stride == 0 && !of_weights.differs()) {
             const auto first = term(0);
             for_each_vector<V, of>(t, [&](reals x, int) { return subtract(x, first); });
         } else {
             for_each_vector<V, of>(t, [&](reals x, int i) { return subtract(x, term(i)); });
         }
     }
-    if (call.result != step_result::s32)
+    if (by.result != step_result::s32)
         for_each_vector<V, of>(t, [](reals x, int) { return V::to_reals(V::as_integers(x)); });
 }
 
@@ -128,10 +130,10 @@ template <typename V>
 struct first_steps {
     enum class ending { none, clip, product, quotient }; // none: no factor either, all steps are the rest
 
-    explicit first_steps(const float_steps_call &call)
-        : rest(call.steps) {
+    explicit first_steps(const float_steps &by)
+        : rest(by.steps) {
         const auto *multiply = next(kind::multiply);
-        if (!multiply && call.row_stride == 0 && (multiply = next(kind::scale))) x_scale = *call.x_scales;
+        if (!multiply && by.row_stride == 0 && (multiply = next(kind::scale))) x_scale = *by.x_scales;
         if (!multiply) return;
         what = ending::clip;
         factor = multiply->a;
@@ -202,7 +204,7 @@ template <first_steps::ending what, typename V, tiling of>
 
 template <typename V, tiling of>
 [[gnu::always_inline]] inline void apply(
-        const float_steps_call &call, const float_step &step, tile<V, of> &t, vectors_of_tile<V, of> &saved) {
+        const float_steps &by, const float_step &step, tile<V, of> &t, vectors_of_tile<V, of> &saved) {
     using kind = float_step::kind;
     using reals = typename V::reals;
     switch (step.what) {
@@ -212,8 +214,8 @@ template <typename V, tiling of>
         }
         case kind::scale: {
             const parameter<V, of> a(step.a, t);
-            const auto factor = [&](int i) { return V::splat(call.x_scales[row_of<V, of>(call, t, i)]) * a.at(i); };
-            if (call.row_stride != 0 || a.differs())
+            const auto factor = [&](int i) { return V::splat(by.x_scales[row_of<V, of>(by, t, i)]) * a.at(i); };
+            if (by.row_stride != 0 || a.differs())
                 return for_each_vector<V, of>(t, [&](reals x, int i) { return x * factor(i); });
             const auto first = factor(0);
             return for_each_vector<V, of>(t, [&](reals x, int) { return x * first; });
@@ -257,16 +259,16 @@ template <typename V, tiling of>
 /// f stores one vector at an element of y.
 template <typename V, tiling of, typename F>
 [[gnu::always_inline]] inline void store_by(
-        F f, const float_steps_call &call, tile<V, of> &t, std::int64_t channels, std::int64_t at) {
-    auto rows = t.positions, stride = call.position_stride, length = channels;
+        F f, const rows_of_sums &to, tile<V, of> &t, std::int64_t channels, std::int64_t at) {
+    auto rows = t.positions, stride = to.position_stride, length = channels;
     if constexpr (of != tiling::positions) {
         rows = vectors<V, of>;
         stride = length = V::lanes;
     } else if constexpr (V::lanes > 1) {
-        if (call.channel_stride != 1) {
+        if (to.channel_stride != 1) {
             V::transpose_reals(t.x);
             std::swap(rows, length);
-            stride = call.channel_stride;
+            stride = to.channel_stride;
         }
     }
     if (rows >= vectors<V, of> && length >= V::lanes) {
@@ -283,20 +285,20 @@ template <typename V, tiling of, typename F>
 /// at: the element of y of the tile's first position and channel. channels: how many each vector has.
 template <typename V, tiling of>
 [[gnu::always_inline]] inline void store(
-        const float_steps_call &call, tile<V, of> &t, std::int64_t channels, std::int64_t at) {
+        step_result result, const rows_of_sums &to, tile<V, of> &t, std::int64_t channels, std::int64_t at) {
     using mask = typename V::mask;
     using reals = typename V::reals;
-    if (call.result == step_result::bytes) {
-        auto *const y = static_cast<std::byte *>(call.y);
+    if (result == step_result::bytes) {
+        auto *const y = static_cast<std::byte *>(to.y);
         store_by<V, of>(
                 [=](std::int64_t i, const mask &m, reals x)
                         __attribute__((always_inline)) { V::store_low_bytes(y + i, m, V::to_integers(x)); },
-                call, t, channels, at);
+                to, t, channels, at);
     } else {
-        auto *const y = static_cast<float *>(call.y);
+        auto *const y = static_cast<float *>(to.y);
         store_by<V, of>(
                 [=](std::int64_t i, const mask &m, reals x) __attribute__((always_inline)) { V::store(y + i, m, x); },
-                call, t, channels, at);
+                to, t, channels, at);
     }
 }
 
@@ -304,9 +306,10 @@ template <typename V>
 constexpr std::int64_t tile_width = vectors<V, tiling::channels> *V::lanes; // of one position
 
 /// Positions or channels are as many as a tile has, or its multiple, but for the last ones of tiling::positions.
+/// plane: the channel whose positions tiling::one_channel takes as channels.
 template <first_steps::ending what, typename V, tiling of>
-void compute_tiles(
-        const float_steps_call &call, const first_steps &first, parallel::range positions, parallel::range channels) {
+void compute_tiles(const float_steps &by, const first_steps &first, const rows_of_sums &rows, parallel::range positions,
+        parallel::range channels, std::int64_t plane = 0) {
     vectors_of_tile<V, of> saved = {};
     const std::int64_t step = of == tiling::positions ? vectors<V, of> : 1,
                        width = of == tiling::positions ? V::lanes : tile_width<V>;
@@ -316,82 +319,93 @@ void compute_tiles(
             const auto count = std::min<std::int64_t>(V::lanes, channels.end - c);
             t.position = p;
             t.positions = std::min<std::int64_t>(vectors<V, of>, positions.end - p);
-            t.channel = of == tiling::one_channel ? call.first_channel : c;
+            t.channel = of == tiling::one_channel ? plane : c;
             t.channels = V::first_lanes(count);
-            load<V, of>(call, call.sums + p * call.channels + c, t);
+            load<V, of>(by, rows, p * rows.channels + c, t);
             if constexpr (what != first_steps::ending::none) apply<what, V, of>(first, t);
             for (const auto &s : first.rest)
-                apply<V, of>(call, s, t, saved);
-            store<V, of>(call, t, count, p * call.position_stride + c * call.channel_stride);
+                apply<V, of>(by, s, t, saved);
+            store<V, of>(by.result, rows, t, count, p * rows.position_stride + c * rows.channel_stride);
         }
 }
 
-/// The last positions of a channel, fewer than a tile has, by copies that fill one.
+/// The last positions of a plane, fewer than a tile has, by copies that fill one.
 template <first_steps::ending what, typename V>
-void compute_few(const float_steps_call &call, const first_steps &first) {
+void compute_few(const float_steps &by, const first_steps &first, const rows_of_sums &plane, std::int64_t channel) {
     alignas(64) std::int32_t sums[tile_width<V>] = {}, y[tile_width<V>];
-    const auto count = static_cast<std::size_t>(call.channels);
-    std::memcpy(sums, call.sums, count * sizeof *sums);
-    auto copy = call;
+    const auto count = static_cast<std::size_t>(plane.channels);
+    std::memcpy(sums, plane.sums, count * sizeof *sums);
+    auto copy = plane;
     copy.sums = sums;
     copy.y = y;
-    compute_tiles<what, V, tiling::one_channel>(copy, first, {0, 1}, {0, tile_width<V>});
-    std::memcpy(call.y, y, count * (call.result == step_result::bytes ? 1 : sizeof *y));
+    compute_tiles<what, V, tiling::one_channel>(by, first, copy, {0, 1}, {0, tile_width<V>}, channel);
+    std::memcpy(plane.y, y, count * (by.result == step_result::bytes ? 1 : sizeof *y));
 }
 
-/// Channel by channel, a tile along the positions. The last tile may compute some results twice.
+/// Plane by plane, a tile along the positions. The last tile may compute some results twice.
 template <first_steps::ending what, typename V>
-void compute_planes(float_steps_call call, const first_steps &first, parallel::range channels) {
-    const auto count = call.channels, whole = count / tile_width<V> * tile_width<V>;
-    const auto all = call;
-    call.channel_stride = 1; // of positions
-    for (auto c = channels.begin; c < channels.end; ++c) {
-        call.sums = all.sums + c * all.plane;
-        call.y = static_cast<std::byte *>(all.y) + c * all.channel_stride * (all.result == step_result::bytes ? 1 : 4);
-        call.first_channel = all.first_channel + c;
+void compute_planes(const float_steps &by, const first_steps &first, const planes_of_sums &of) {
+    const auto count = of.positions, whole = count / tile_width<V> * tile_width<V>;
+    for (std::int64_t c = 0; c < of.channels; ++c) {
+        auto *const y = static_cast<std::byte *>(of.y) + c * of.y_stride * (by.result == step_result::bytes ? 1 : 4);
+        const rows_of_sums plane = {of.sums + c * of.sums_stride, false, count, y, 0, 1};
+        const auto channel = of.first_channel + c;
         if (count < tile_width<V>) {
-            compute_few<what, V>(call, first);
+            compute_few<what, V>(by, first, plane, channel);
             continue;
         }
-        compute_tiles<what, V, tiling::one_channel>(call, first, {0, 1}, {0, whole});
+        compute_tiles<what, V, tiling::one_channel>(by, first, plane, {0, 1}, {0, whole}, channel);
         if (whole < count)
-            compute_tiles<what, V, tiling::one_channel>(call, first, {0, 1}, {count - tile_width<V>, count});
+            compute_tiles<what, V, tiling::one_channel>(
+                    by, first, plane, {0, 1}, {count - tile_width<V>, count}, channel);
     }
 }
 
 /// The inner loop runs along the dense dimension of y. Where that is the channels, a tile lies along them as far as it
 /// fills them: it then reads and writes memory in order, and one position fills it.
 template <first_steps::ending what, typename V>
-void compute_all(const float_steps_call &call, const first_steps &first, parallel::range positions) {
-    if (call.plane != 0) return compute_planes<what, V>(call, first, positions);
-    const parallel::range all {0, call.channels};
-    if (call.channel_stride != 1) return compute_tiles<what, V, tiling::positions>(call, first, positions, all);
-    const auto whole = call.channels / tile_width<V> * tile_width<V>, rest = call.channels - whole;
+void compute_rows(
+        const float_steps &by, const first_steps &first, const rows_of_sums &rows, parallel::range positions) {
+    const parallel::range all {0, rows.channels};
+    if (rows.channel_stride != 1) return compute_tiles<what, V, tiling::positions>(by, first, rows, positions, all);
+    const auto whole = rows.channels / tile_width<V> * tile_width<V>, rest = rows.channels - whole;
     // A tile that overlaps the previous one computes some results twice, but may replace many tiles.
     const bool overlaps = whole > 0 && rest > 0 && (positions.end - positions.begin) * V::lanes < rest;
     for (auto p = positions.begin; p < positions.end; ++p) {
-        compute_tiles<what, V, tiling::channels>(call, first, {p, p + 1}, {0, whole});
+        compute_tiles<what, V, tiling::channels>(by, first, rows, {p, p + 1}, {0, whole});
         if (overlaps)
             compute_tiles<what, V, tiling::channels>(
-                    call, first, {p, p + 1}, {call.channels - tile_width<V>, call.channels});
+                    by, first, rows, {p, p + 1}, {rows.channels - tile_width<V>, rows.channels});
     }
-    if (!overlaps) compute_tiles<what, V, tiling::positions>(call, first, positions, {whole, call.channels});
+    if (!overlaps) compute_tiles<what, V, tiling::positions>(by, first, rows, positions, {whole, rows.channels});
+}
+
+/// Calls f<ending>.
+template <typename F>
+void with_ending(first_steps::ending ending, F f) {
+    using enum first_steps::ending;
+    switch (ending) {
+        case none: return f.template operator()<none>();
+        case clip: return f.template operator()<clip>();
+        case product: return f.template operator()<product>();
+        case quotient: return f.template operator()<quotient>();
+    }
 }
 
 template <typename V>
-void float_steps(const float_steps_call &call, std::int64_t begin, std::int64_t end) {
-    using ending = first_steps::ending;
-    const first_steps first(call);
-    switch (first.what) {
-        case ending::none: return compute_all<ending::none, V>(call, first, {begin, end});
-        case ending::clip: return compute_all<ending::clip, V>(call, first, {begin, end});
-        case ending::product: return compute_all<ending::product, V>(call, first, {begin, end});
-        case ending::quotient: return compute_all<ending::quotient, V>(call, first, {begin, end});
-    }
+void float_steps_of_rows(const float_steps &by, const rows_of_sums &of, parallel::range positions) {
+    const first_steps first(by);
+    with_ending(first.what, [&]<first_steps::ending what>() { compute_rows<what, V>(by, first, of, positions); });
 }
 
 template <typename V>
-constexpr float_steps_function float_steps_of = float_steps<V>;
+void float_steps_of_planes(const float_steps &by, const planes_of_sums &of) {
+    const first_steps first(by);
+    with_ending(first.what, [&]<first_steps::ending what>() { compute_planes<what, V>(by, first, of); });
+}
+
+template <typename V>
+constexpr float_steps_loops float_steps_of = {float_steps_of_rows<V>, float_steps_of_planes<V>};
 
 } // namespace
 } // namespace dynquant::layers
