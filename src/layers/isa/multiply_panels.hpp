@@ -7,6 +7,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "layers/isa/row_tiles.hpp"
 #include "layers/panel_product.hpp"
 #include "targets/simd.hpp"
 
@@ -129,24 +130,6 @@ struct by_bytes {
     }
 };
 
-/// Multiplies some rows from `row` on by some panels and returns how many.
-template <typename Loop, int rows, bool x_is_signed>
-std::int64_t multiply_some_rows(const panel_product &p, const rows_of_lines &x, std::int64_t row,
-        parallel::range panels, std::int32_t *y, std::int64_t y_stride) {
-    const auto multiply = [&](auto some) {
-        Loop::template multiply<some, x_is_signed>(p, x, row, panels, y + row * y_stride, y_stride);
-        return std::int64_t {some};
-    };
-    const auto count = x.rows - row;
-    if (count >= rows) return multiply(std::integral_constant<int, rows>());
-    switch (count) {
-        case 1: return multiply(std::integral_constant<int, 1>());
-        case 2: return multiply(std::integral_constant<int, 2>());
-        case 3: return multiply(std::integral_constant<int, 3>());
-        default: return multiply(std::integral_constant<int, remainder_rows>());
-    }
-}
-
 /// Weights per cache block: half of a small L2. All rows use a block before the next one is loaded.
 constexpr std::int64_t chunk_bytes = 256 * 1024;
 
@@ -156,8 +139,9 @@ void multiply_chunks(const panel_product &p, const rows_of_lines &x, parallel::r
     const auto chunk = 1 + chunk_bytes / (p.panel_bytes + 1);
     for (auto begin = panels.begin; begin < panels.end; begin += chunk) {
         const auto end = panels.end - begin < chunk ? panels.end : begin + chunk;
-        for (std::int64_t row = 0; row < x.rows;)
-            row += multiply_some_rows<Loop, rows, x_is_signed>(p, x, row, {begin, end}, y, y_stride);
+        for_each_row_tile<rows, remainder_rows, 3, 2, 1>(x.rows, [&](auto some, std::int64_t row) {
+            Loop::template multiply<some, x_is_signed>(p, x, row, {begin, end}, y + row * y_stride, y_stride);
+        });
     }
 }
 

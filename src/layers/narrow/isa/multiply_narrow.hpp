@@ -9,6 +9,7 @@
 
 #include "elements/ceil_div.hpp"
 #include "elements/small_float.hpp"
+#include "layers/isa/row_tiles.hpp"
 #include "layers/narrow/narrow_panels.hpp"
 #include "targets/lanes.hpp"
 #include "targets/simd.hpp"
@@ -177,22 +178,15 @@ void multiply_columns(tile_call t, int panels) {
 }
 
 template <typename V, narrow_element of>
-void multiply_rows(tile_call t, std::int64_t rows, int panels) {
-    while (rows > 0) {
-        const auto count = rows < tile_rows ? rows : tile_rows;
-        switch (count) {
-            case 1: multiply_columns<V, 1, of>(t, panels); break;
-            case 2: multiply_columns<V, 2, of>(t, panels); break;
-            case 3: multiply_columns<V, 3, of>(t, panels); break;
-            case 4: multiply_columns<V, 4, of>(t, panels); break;
-            case 5: multiply_columns<V, 5, of>(t, panels); break;
-            default: multiply_columns<V, tile_rows, of>(t, panels); break;
-        }
-        rows -= count;
-        t.x += t.x_of_tile;
-        t.accumulators += count * panel_columns<V>;
-        t.sums += count * t.sums_stride;
-    }
+void multiply_rows(const tile_call &all, std::int64_t rows, int panels) {
+    static_assert(tile_rows == 6);
+    for_each_row_tile<tile_rows, 5, 4, 3, 2, 1>(rows, [&](auto count, std::int64_t row) {
+        auto t = all;
+        t.x += row / tile_rows * t.x_of_tile;
+        t.accumulators += row * panel_columns<V>;
+        t.sums += row * t.sums_stride;
+        multiply_columns<V, count, of>(t, panels);
+    });
 }
 
 /// Some rows of a panel, from one of a block on.
@@ -364,16 +358,19 @@ inline narrow_element element_of(const narrow_panels &p) {
     return s8; // no enumerator
 }
 
-/// Whether weights become floats in the first-level cache rather than in registers, for each tile again. As measured
-/// with AVX2: to widen s8 costs a tile less than to load floats.
-inline bool are_widened_first(narrow_element element, std::int64_t rows) {
+/// How weights become floats: in registers, for each tile again; as bytes or floats in the first-level cache before
+/// they are multiplied; or, nibbles of one row of x, as bytes while those before them are multiplied.
+enum class widening { in_registers, to_bytes, to_floats, beside };
+
+/// As measured with AVX2: to widen s8 costs a tile less than to load floats.
+inline widening widening_of(const narrow_panels &p, narrow_element element, std::int64_t rows) {
     using enum narrow_element;
-    switch (element) {
-        case s8_with_zero_points: return rows > 4 * tile_rows;
-        case f8_e4m3:
-        case f8_e5m2: return rows > 2 * tile_rows;
-        default: return false;
-    }
+    const bool is_float8 = element == f8_e4m3 || element == f8_e5m2;
+    if (p.are_weights_scaled || (element == s8_with_zero_points && rows > 4 * tile_rows)
+            || (is_float8 && rows > 2 * tile_rows))
+        return widening::to_floats;
+    if (p.code != narrow_code::u4) return widening::in_registers;
+    return rows == 1 ? widening::beside : widening::to_bytes;
 }
 
 /// Calls f<element>.
@@ -389,90 +386,123 @@ void with_element(narrow_element element, F f) {
     }
 }
 
+/// A part's memory, as narrow_scratch_floats() counts it.
+template <typename V>
+struct panel_scratch {
+    static constexpr auto buffer = narrow_buffer_floats(panel_columns<V>);
+    explicit panel_scratch(float *first)
+        : bytes(reinterpret_cast<std::int8_t *>(first))
+        , floats(first + buffer)
+        , accumulators(first + 2 * buffer)
+        , padded_sums(accumulators + most_narrow_rows * panel_columns<V>) {}
+
+    std::int8_t *bytes;
+    float *floats, *accumulators, *padded_sums;
+};
+
+template <typename V>
+struct row_of_ones {
+    alignas(64) float values[panel_columns<V>];
+};
+template <typename V>
+constexpr row_of_ones<V> ones = [] {
+    row_of_ones<V> result = {};
+    for (auto &one : result.values)
+        one = 1;
+    return result;
+}();
+
+/// Rows of weights that are multiplied at a time, at most. Bytes that are read once are one chunk. Others are of an
+/// even number of rows.
+template <typename V>
+std::int64_t chunk_rows(const narrow_panels &p, widening how, std::int64_t rows_of_x, int panels) {
+    const bool is_one_chunk = how == widening::in_registers && rows_of_x <= tile_rows
+            && vectors_for<V>(static_cast<int>(rows_of_x)) >= panel_vectors;
+    return is_one_chunk ? p.inner : widened_bytes / (panel_columns<V> * panels * (how == widening::to_floats ? 4 : 1));
+}
+
+/// The rows of weights from k on that are multiplied next: whole blocks, or a part of one.
+template <typename V>
+void take_chunk(tile_call &t, const narrow_panels &p, std::int64_t k, std::int64_t chunk, std::int64_t panel) {
+    const auto in_block = k % p.block, rest = p.inner - k;
+    t.count = p.block <= chunk ? chunk / p.block * p.block : p.block - in_block < chunk ? p.block - in_block : chunk;
+    if (t.count > rest) t.count = rest;
+    t.begins = in_block == 0;
+    t.ends = t.count == rest || (k + t.count) % p.block == 0;
+    t.is_first = k < p.block;
+    if (p.are_weights_scaled) {
+        t.parameters = {0, ones<V>.values, nullptr};
+    } else {
+        const auto first = panel * p.parameters.of_panel + k / p.block * panel_columns<V>;
+        t.parameters.scales = p.parameters.scales + first;
+        if (p.parameters.zero_points) t.parameters.zero_points = p.parameters.zero_points + first;
+    }
+}
+
+/// Sets the chunk's weights, which begin at row k: where they lie, or widened in the scratch memory.
+template <typename V>
+void widen_chunk(tile_call &t, const narrow_panels &p, widening how, narrow_element element, std::int64_t k,
+        std::int64_t panel, int panels, const panel_scratch<V> &scratch) {
+    const auto *const given = p.weights + panel * p.panel_bytes + k * panel_columns<V>; // of bytes
+    if (how == widening::in_registers) {
+        t.weights = given;
+        t.weights_of_panel = p.panel_bytes;
+        return;
+    }
+    t.weights = how == widening::to_floats ? static_cast<const void *>(scratch.floats) : scratch.bytes;
+    t.weights_of_panel = (t.count + 1) * panel_columns<V>;
+    for (int i = 0; i < panels; ++i) {
+        const rows_of_panel rows = {k, t.count, panel + i};
+        const void *weights = given + i * p.panel_bytes;
+        if (p.code == narrow_code::u4) {
+            auto *const bytes = scratch.bytes + i * t.weights_of_panel;
+            widen_nibbles<V>(p, rows, bytes);
+            weights = bytes;
+        }
+        if (how == widening::to_floats)
+            with_element(element, [&]<narrow_element of>() {
+                widen_to_floats<V, of>(p, rows, weights, scratch.floats + i * t.weights_of_panel);
+            });
+    }
+}
+
 /// One panel, or two beside each other.
 template <typename V>
 void multiply_panel(const narrow_panels &p, const float_rows &x, std::int64_t x_of_tile, std::int64_t panel, int panels,
-        float *y, std::int64_t y_stride, float *scratch) {
-    constexpr auto columns = panel_columns<V>;
-    alignas(64) static constexpr auto ones = [] {
-        struct {
-            float values[panel_columns<V>];
-        } result = {};
-        for (auto &one : result.values)
-            one = 1;
-        return result;
-    }();
+        float *y, std::int64_t y_stride, float *scratch_memory) {
     const auto element = element_of(p);
-    const bool has_nibbles = p.code == narrow_code::u4, is_scaled = p.are_weights_scaled,
-               are_floats = is_scaled || are_widened_first(element, x.rows);
-    constexpr auto buffer = narrow_buffer_floats(columns);
-    auto *const bytes = reinterpret_cast<std::int8_t *>(scratch);
-    auto *const floats = scratch + buffer, *const accumulators = scratch + 2 * buffer,
-                *const padded_sums = accumulators + most_narrow_rows * columns;
-    // Bytes that are read once are one chunk. Others are of an even number of rows.
-    const bool is_one_chunk = !has_nibbles && !are_floats && x.rows <= tile_rows
-            && vectors_for<V>(static_cast<int>(x.rows)) >= panel_vectors;
-    const auto chunk = is_one_chunk ? p.inner : widened_bytes / (columns * panels * (are_floats ? 4 : 1));
-    const auto first = panel * columns, all = panels * columns;
+    const auto how = widening_of(p, element, x.rows);
+    const panel_scratch<V> scratch(scratch_memory);
+    const auto chunk = chunk_rows<V>(p, how, x.rows, panels);
+    const auto first = panel * panel_columns<V>, all = panels * panel_columns<V>;
 
     tile_call t;
     t.block = p.block;
     t.x_stride = x.stride;
     t.x_step = x.step;
     t.x_of_tile = x_of_tile;
-    t.accumulators = accumulators;
+    t.accumulators = scratch.accumulators;
     t.columns = p.columns - first < all ? p.columns - first : all;
     const bool is_padded = t.columns < all;
-    t.sums = is_padded ? padded_sums : y + first;
+    t.sums = is_padded ? scratch.padded_sums : y + first;
     t.sums_stride = is_padded ? all : y_stride;
     t.parameters = p.parameters;
-    const bool is_row_of_nibbles = has_nibbles && !are_floats && x.rows == 1; // which has a loop of its own
-    if (is_row_of_nibbles) (panels == 1 ? multiply_nibbles<V, 1> : multiply_nibbles<V, 2>)(p, x, panel, t.sums, bytes);
-    for (std::int64_t k = is_row_of_nibbles ? p.inner : 0; k < p.inner; k += t.count) {
-        const auto in_block = k % p.block, rest = p.inner - k;
-        t.count = p.block <= chunk           ? chunk / p.block * p.block
-                : p.block - in_block < chunk ? p.block - in_block
-                                             : chunk;
-        if (t.count > rest) t.count = rest;
-        t.begins = in_block == 0;
-        t.ends = t.count == rest || (k + t.count) % p.block == 0;
-        t.is_first = k < p.block;
-        t.x = x.first + k * x.step;
-        const auto first_parameter = panel * p.parameters.of_panel + k / p.block * columns;
-        if (is_scaled) {
-            t.parameters = {0, ones.values, nullptr};
-        } else {
-            t.parameters.scales = p.parameters.scales + first_parameter;
-            if (p.parameters.zero_points) t.parameters.zero_points = p.parameters.zero_points + first_parameter;
+    if (how == widening::beside)
+        (panels == 1 ? multiply_nibbles<V, 1> : multiply_nibbles<V, 2>)(p, x, panel, t.sums, scratch.bytes);
+    else
+        for (std::int64_t k = 0; k < p.inner; k += t.count) {
+            take_chunk<V>(t, p, k, chunk, panel);
+            t.x = x.first + k * x.step;
+            widen_chunk(t, p, how, element, k, panel, panels, scratch);
+            with_element(how == widening::to_floats ? narrow_element::f32 : element,
+                    [&]<narrow_element of>() { multiply_rows<V, of>(t, x.rows, panels); });
         }
-        const auto *const bytes_of_panel = p.weights + panel * p.panel_bytes;
-        if (has_nibbles || are_floats) {
-            t.weights = are_floats ? static_cast<const void *>(floats) : bytes;
-            t.weights_of_panel = (t.count + 1) * columns;
-        } else {
-            t.weights = bytes_of_panel + k * columns;
-            t.weights_of_panel = p.panel_bytes;
-        }
-        for (int i = 0; i < panels && (has_nibbles || are_floats); ++i) {
-            const rows_of_panel rows = {k, t.count, panel + i};
-            auto *const widened = bytes + i * t.weights_of_panel;
-            if (has_nibbles) widen_nibbles<V>(p, rows, widened);
-            if (!are_floats) continue;
-            const void *weights = widened;
-            if (!has_nibbles) weights = bytes_of_panel + i * p.panel_bytes + k * columns;
-            with_element(element, [&]<narrow_element of>() {
-                widen_to_floats<V, of>(p, rows, weights, floats + i * t.weights_of_panel);
-            });
-        }
-        with_element(are_floats ? narrow_element::f32 : element,
-                [&]<narrow_element of>() { multiply_rows<V, of>(t, x.rows, panels); });
-    }
     const auto size = static_cast<std::size_t>(t.columns) * sizeof *y;
     for (std::int64_t m = 0; m < x.rows && (is_padded || p.inner == 0); ++m)
         if (p.inner == 0)
             std::memset(y + m * y_stride + first, 0, size);
         else
-            std::memcpy(y + m * y_stride + first, padded_sums + m * all, size);
+            std::memcpy(y + m * y_stride + first, scratch.padded_sums + m * all, size);
 }
 
 /// Elements of at most tile_rows rows, of each row tile_rows apart.
