@@ -55,23 +55,40 @@ template <typename F>
     }
 }
 
-/// Where the parameter of a row and a column is. Without divisions for each weight.
-class parameter_places {
+/// Zero points with their offset, of the weight of a row and a column. Without divisions for each weight.
+class zero_points_of {
   public:
-    explicit parameter_places(const narrow_weights &w)
-        : is_shared_(w.scale_columns == 1) {
+    explicit zero_points_of(const narrow_weights &w)
+        : given_(w.zero_points.empty() ? nullptr : w.zero_points.data())
+        , offset_(offset_of(w.type))
+        , is_shared_(w.scale_columns == 1) {
         const auto block = std::max<std::int64_t>(w.block, 1);
         for (std::int64_t k = 0; k < w.inner; ++k)
             first_.push_back(k / block * w.scale_columns);
     }
-    std::size_t operator()(std::int64_t k, std::int64_t n) const {
-        return static_cast<std::size_t>(first_[static_cast<std::size_t>(k)] + (is_shared_ ? 0 : n));
+    std::int32_t at(std::int64_t k, std::int64_t n) const {
+        return given_ ? offset_ + given_[first_[static_cast<std::size_t>(k)] + (is_shared_ ? 0 : n)] : offset_;
     }
 
   private:
+    const std::int32_t *given_; // null: all are 0
+    std::int32_t offset_;
     bool is_shared_;
     std::vector<std::int64_t> first_; // of each row
 };
+
+/// Whether every difference of a weight and its zero point is an s8: uint8 with a zero point of 128, for one. Then
+/// differences are packed.
+bool differences_fit(const narrow_weights &w) {
+    const zero_points_of zero_points(w);
+    bool fit = true;
+    for_each_weight(
+            w, [&](std::int64_t k, std::int64_t n, std::int32_t code) __attribute__((always_inline)) {
+                const auto difference = code - zero_points.at(k, n);
+                fit &= difference >= -128 && difference <= 127;
+            });
+    return fit;
+}
 
 std::vector<float> for_each_column(const std::vector<float> &scales, std::int64_t columns) {
     std::vector<float> result;
@@ -113,7 +130,6 @@ narrow_product::narrow_product(const narrow_weights &w, targets::features availa
     : kind_(*targets::pick(available, narrow_table))
     , panels_() {
     auto &p = panels_;
-    const auto panel_columns = kind_.columns, panels = ceil_div(w.columns, panel_columns);
     p.inner = w.inner;
     p.columns = w.columns;
     p.are_weights_scaled = w.are_float16 || (w.block == 1 && w.inner > 1);
@@ -125,47 +141,40 @@ narrow_product::narrow_product(const narrow_weights &w, targets::features availa
             : w.type == data_type::f8_e5m2 ? narrow_code::f8_e5m2
                                            : narrow_code::s8;
     if (w.inner == 0 || w.columns == 0) return; // the other extent may be of any size, and no loop reads what follows
-    const auto blocks = ceil_div(w.inner, p.parameter_block);
+    const bool has_zero_points = !is_float8(w.type) && (offset_of(w.type) != 0 || !w.zero_points.empty());
+    const bool are_subtracted = has_zero_points && p.code == narrow_code::s8 && differences_fit(w);
+    pack_weights(w, are_subtracted);
+    pack_parameters(w, has_zero_points && !are_subtracted);
+}
+
+void narrow_product::pack_weights(const narrow_weights &w, bool are_subtracted) {
+    auto &p = panels_;
     const bool is_nibble = p.code == narrow_code::u4;
-
-    // Where every difference is an s8, it is stored: uint8 with a zero point of 128, for one.
-    const parameter_places place(w);
-    const auto offset = offset_of(w.type);
-    const auto *const given = w.zero_points.empty() ? nullptr : w.zero_points.data();
-    const auto zero_point = [&](std::int64_t k, std::int64_t n) __attribute__((always_inline)) {
-        return given ? offset + given[place(k, n)] : offset;
-    };
-    bool has_zero_points = !is_float8(w.type) && (offset != 0 || !w.zero_points.empty()), are_subtracted = false;
-    if (has_zero_points && p.code == narrow_code::s8) {
-        are_subtracted = true;
-        for_each_weight(
-                w, [&](std::int64_t k, std::int64_t n, std::int32_t code) __attribute__((always_inline)) {
-                    const auto difference = code - zero_point(k, n);
-                    are_subtracted &= difference >= -128 && difference <= 127;
-                });
-        has_zero_points = !are_subtracted;
-    }
-
     const auto block_rows = is_nibble ? ceil_div(p.block, 2) : p.block; // of bytes
     std::vector<std::int64_t> row_at, column_at;
-    for (std::int64_t k = 0; k < w.inner; ++k)
-        row_at.push_back((k / p.block * block_rows + (is_nibble ? k % p.block / 2 : k % p.block)) * panel_columns);
-    p.panel_bytes = row_at.back() + panel_columns;
-    for (std::int64_t n = 0; n < w.columns; ++n)
-        column_at.push_back(n / panel_columns * p.panel_bytes + n % panel_columns);
-    weights_ = zeros_for_weights(static_cast<std::size_t>(panels * p.panel_bytes));
     std::vector<std::int8_t> shifts; // of each row's elements in their bytes
-    for (std::int64_t k = 0; k < w.inner; ++k)
+    for (std::int64_t k = 0; k < w.inner; ++k) {
+        row_at.push_back((k / p.block * block_rows + (is_nibble ? k % p.block / 2 : k % p.block)) * kind_.columns);
         shifts.push_back(is_nibble && k % p.block % 2 == 1 ? 4 : 0);
+    }
+    p.panel_bytes = row_at.back() + kind_.columns;
+    for (std::int64_t n = 0; n < w.columns; ++n)
+        column_at.push_back(n / kind_.columns * p.panel_bytes + n % kind_.columns);
+    weights_ = zeros_for_weights(static_cast<std::size_t>(ceil_div(w.columns, kind_.columns) * p.panel_bytes));
+    p.weights = weights_.get();
     auto *const packed = weights_.get();
+    const zero_points_of zero_points(w);
     for_each_weight(
             w, [&](std::int64_t k, std::int64_t n, std::int32_t code) __attribute__((always_inline)) {
                 const auto row = static_cast<std::size_t>(k);
                 auto &to = packed[row_at[row] + column_at[static_cast<std::size_t>(n)]];
-                to |= static_cast<std::byte>((are_subtracted ? code - zero_point(k, n) : code) << shifts[row]);
+                to |= static_cast<std::byte>((are_subtracted ? code - zero_points.at(k, n) : code) << shifts[row]);
             });
-    p.weights = weights_.get();
+}
 
+void narrow_product::pack_parameters(const narrow_weights &w, bool has_zero_points) {
+    auto &p = panels_;
+    const auto blocks = ceil_div(w.inner, p.parameter_block);
     // Loops know no NaN of f8_e4m3: a scale of NaN gives the same.
     auto scales = w.scales;
     bool is_shared = w.scale_columns == 1;
@@ -178,15 +187,16 @@ narrow_product::narrow_product(const narrow_weights &w, targets::features availa
                     scales[static_cast<std::size_t>(k / p.parameter_block * w.columns + n)] =
                             std::numeric_limits<float>::quiet_NaN();
                 });
-    p.parameters.of_panel = is_shared ? 0 : blocks * panel_columns;
-    scales_ = is_shared ? in_one_panel<float>(scales, panel_columns, no_offset)
-                        : in_panels<float>(scales, blocks, w.columns, panel_columns, no_offset);
+    p.parameters.of_panel = is_shared ? 0 : blocks * kind_.columns;
+    scales_ = is_shared ? in_one_panel<float>(scales, kind_.columns, no_offset)
+                        : in_panels<float>(scales, blocks, w.columns, kind_.columns, no_offset);
     p.parameters.scales = scales_.data();
     if (!has_zero_points) return;
     auto zero_points = w.zero_points;
     if (zero_points.empty()) zero_points.resize(w.scales.size());
-    zero_points_ = is_shared ? in_one_panel<std::int8_t>(zero_points, panel_columns, offset)
-                             : in_panels<std::int8_t>(zero_points, blocks, w.columns, panel_columns, offset);
+    const auto offset = offset_of(w.type);
+    zero_points_ = is_shared ? in_one_panel<std::int8_t>(zero_points, kind_.columns, offset)
+                             : in_panels<std::int8_t>(zero_points, blocks, w.columns, kind_.columns, offset);
     p.parameters.zero_points = zero_points_.data();
 }
 

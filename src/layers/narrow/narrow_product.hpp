@@ -63,6 +63,10 @@ class narrow_product {
     void run(const float_rows &x, float *y, std::int64_t y_stride, narrow_memory &memory) const;
 
   private:
+    /// are_subtracted: less their zero points.
+    void pack_weights(const narrow_weights &w, bool are_subtracted);
+    void pack_parameters(const narrow_weights &w, bool has_zero_points);
+
     narrow_kind kind_;
     narrow_panels panels_; // points into what follows
     std::shared_ptr<std::byte> weights_;
