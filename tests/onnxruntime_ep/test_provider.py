@@ -207,6 +207,31 @@ class Claims(unittest.TestCase):
         assert_as_without(m, inputs)
 
 
+class Compiled(unittest.TestCase):
+    """Layers that were claimed are those that run."""
+
+    @unittest.skipIf(ort.__version__.startswith("1.23."), "ONNX Runtime 1.23 calls the fused nodes of two graphs by one name, and fails")
+    def test_subgraphs_whose_names_are_the_same(self):
+        """Of values and of constants, some of which layers keep when they are claimed: scales and biases."""
+        w, x = random_bytes(8, 5), X[0, 0, :, :8]
+
+        def branch(weights, scale, bias):
+            nodes = [quantize(), *product("t"), node("Add", ["t_y", "bias"], ["b"])]
+            constants = {"w": weights, "scale": np.float32(scale), "bias": np.float32(bias)}
+            return helper.make_graph(nodes, "branch", [], [helper.make_tensor_value_info("b", FLOAT, None)],
+                                     [onnx.numpy_helper.from_array(np.asarray(value), name) for name, value in constants.items()])
+
+        cases = {True: (w, 0.01, [1, 2, 3, 4, 5]), False: (w[::-1].copy(), 0.5, [9, 8, 7, 6, 5])}
+        choice = node("If", ["c"], ["y"], then_branch=branch(*cases[True]), else_branch=branch(*cases[False]))
+        s = session(model([choice], {"x": (FLOAT, x.shape), "c": (TensorProto.BOOL, [])}, Y, 16))
+        q, scale, zero_point = dynamic_quantize(x)
+        for taken, (weights, factor, bias) in cases.items():
+            sums = (q.astype(np.int64) - np.int64(zero_point)) @ weights.astype(np.int64)
+            expected = sums.astype(np.float32) * (scale * np.float32(factor)) + np.float32(bias)
+            with self.subTest(taken=taken):
+                np.testing.assert_array_equal(s.run(None, {"x": x, "c": np.array(taken)})[0], expected)
+
+
 class Matching(unittest.TestCase):
     """Cases in which a layer is easily taken for another one."""
 

@@ -4,8 +4,8 @@
 #include <array>
 #include <cstring>
 #include <locale>
+#include <map>
 #include <memory>
-#include <set>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -61,9 +61,36 @@ has_shape_function find_has_shape(const OrtApiBase &base) {
     return found;
 }
 
+/// Nodes that become one, as they were matched in the graph that ONNX Runtime asked about.
+struct claimed {
+    std::vector<std::size_t> nodes;
+    std::vector<layer_match> layers; // none: of a node that quantizes
+};
+
+/// The value that a fused node always gives.
+const value &y_of(const graph &g, const claimed &c) {
+    return c.layers.empty() ? g.output(g.nodes[c.nodes.front()]) : g.values[c.layers.front().y];
+}
+
+/// Writes the addresses that constants have in a fused node's graph into the graph that was matched.
+void bind_constants(graph &g, const claimed &c, const graph &fused) {
+    for (const auto index : c.nodes)
+        for (const auto input : g.nodes[index].inputs) {
+            if (input == none || !g.values[input].known) continue;
+            auto &to = *g.values[input].known;
+            const auto found = std::ranges::find(fused.values, g.values[input].name, &value::name);
+            if (found == fused.values.end() || !found->known || found->known->type != to.type
+                    || found->known->shape != to.shape)
+                throw error(status::runtime_error,
+                        concat("internal error: ", describe(g.nodes[index]), ": expected the constant '",
+                                g.values[input].name, "' that was claimed"));
+            to.data = found->known->data;
+        }
+}
+
 constexpr const char *quantizes = "DynamicQuantizeLinear"; // of ONNX's domain, or `dynquant`
 
-/// A layer that the provider claims. Of a fused node's graph it is the one that was claimed.
+/// A layer that the provider claims.
 match_result find_claim(const graph &g, std::size_t product, const std::vector<bool> &is_claimed) {
     const auto &n = g.nodes[product];
     auto result = find_layer(g, product, is_claimed);
@@ -153,8 +180,8 @@ class provider : public OrtEp {
         if (options_.writes_context_model) // for which ONNX Runtime wants an EPContext node of each fused node
             return say(concat("leaves all nodes: expected a session without ", context_enable,
                     ", given one that writes an EPContext model, which keeps them as they are"));
-        const auto session = read_graph(api_, has_shape_, from, initializers_, {});
-        const auto &g = session.view;
+        auto [g, handles] = read_graph(api_, has_shape_, from, initializers_);
+        std::vector<claimed> found_claims;
         std::vector<bool> is_claimed(g.nodes.size());
         std::vector<layer_match> layers;
         for (std::size_t i = 0; i < g.nodes.size(); ++i) {
@@ -168,22 +195,27 @@ class provider : public OrtEp {
             if (!is_narrow_product(g, g.nodes[i])) continue;
             auto [found, reason] = find_layer(g, i, is_claimed);
             if (found) reason = reason_to_leave_narrow(g, *found, options_.claim == claim_policy::all);
-            if (take(g, i, found, std::move(reason), is_claimed)) add(session, found->nodes, true, claims);
+            if (take(g, i, found, std::move(reason), is_claimed)) found_claims.push_back({found->nodes, {*found}});
         }
-        for (const auto &nodes : claims_of(g, layers, is_claimed))
-            add(session, nodes, true, claims); // the constants are copied
-        for (const auto &l : layers)
-            for (const auto index : {l.x_scale, l.x_zero_point})
-                if (index != none && g.values[index].shape == dims {}) scalars_.insert(g.values[index].name);
+        group(g, std::move(layers), is_claimed, found_claims);
         for (std::size_t i = 0; i < g.nodes.size(); ++i) {
             const auto &n = g.nodes[i];
             if (!is_quantization(n) || is_claimed[i]) continue;
             const auto reason = reason_to_leave(g, n, is_claimed, options_.claim == claim_policy::all);
             if (reason.empty())
-                add(session, {i}, false, claims);
+                found_claims.push_back({{i}, {}});
             else
                 leave(n, reason);
         }
+        // A graph is compiled before another one is asked about: names that two subgraphs share do not meet.
+        claims_.clear();
+        for (auto &c : found_claims) {
+            add(g, handles, c, claims);
+            claims_.emplace(y_of(g, c).name, std::move(c));
+        }
+        for (auto &v : g.values)
+            if (v.known) v.known->data = nullptr; // its memory may be freed when this returns
+        graph_ = claims_.empty() ? graph {} : std::move(g);
     }
 
     /// Whether a product's layer becomes one node: there is no reason against it. Its nodes then are claimed.
@@ -207,107 +239,87 @@ class provider : public OrtEp {
         return rows;
     }
 
-    /// The nodes that become one: those of a layer, or of several with what quantizes their x by rows, which is then
+    /// Adds the layers to the claims: one by one, or several with what quantizes their x by rows, which is then
     /// claimed. A layer alone takes no scales of rows.
-    std::vector<std::vector<std::size_t>> claims_of(
-            const graph &g, const std::vector<layer_match> &layers, std::vector<bool> &is_claimed) const {
-        std::vector<std::vector<std::size_t>> claims;
+    void group(const graph &g, std::vector<layer_match> layers, std::vector<bool> &is_claimed,
+            std::vector<claimed> &to) const {
         std::vector<bool> is_alone(layers.size(), true);
         for (std::size_t q = 0; q < g.nodes.size(); ++q) {
             if (g.nodes[q].op_type != quantizes) continue;
             const auto [readers, reason] = rows_of(g, q, layers);
             if (!reason.empty() && wants_rows(g.nodes[q]))
                 say(concat("keeps one scale of ", describe(g.nodes[q]), ": ", reason));
-            if (!reason.empty() || readers.empty() || layers[readers.front()].quantize != none) continue;
-            auto &nodes = claims.emplace_back(1, q);
+            if (!reason.empty() || readers.empty()) continue;
+            for (const auto i : readers)
+                layers[i].scales_by_row = true;
+            if (layers[readers.front()].quantize != none) continue;
+            auto &c = to.emplace_back(claimed {{q}, {}});
             is_claimed[q] = true;
             for (const auto i : readers) {
                 is_alone[i] = false;
-                nodes.insert(nodes.end(), layers[i].nodes.begin(), layers[i].nodes.end());
+                c.nodes.insert(c.nodes.end(), layers[i].nodes.begin(), layers[i].nodes.end());
+                c.layers.push_back(layers[i]);
             }
-            std::ranges::sort(nodes);
+            std::ranges::sort(c.nodes);
         }
         for (std::size_t i = 0; i < layers.size(); ++i) {
-            const auto &l = layers[i];
+            auto &l = layers[i];
             if (!is_alone[i]) continue;
             if (l.scales_by_row && l.quantize == none) {
                 leave(g.nodes[l.product], "its rows have scales of their own, which other nodes take, too");
                 for (const auto index : l.nodes)
                     is_claimed[index] = false;
             } else {
-                claims.push_back(l.nodes);
+                to.push_back({l.nodes, {l}});
             }
         }
-        return claims;
     }
 
     bool wants_rows(const node &quantize) const {
         return options_.scales == activation_scales::per_row && quantize.is(quantizes);
     }
 
-    void add(const session_graph &g, const std::vector<std::size_t> &nodes, bool drops_constants,
+    void add(const graph &g, const std::vector<const OrtNode *> &handles, const claimed &c,
             OrtEpGraphSupportInfo &claims) const {
-        std::vector<const OrtNode *> handles;
+        std::vector<const OrtNode *> fused;
         std::string names;
-        for (const auto index : nodes) {
-            handles.push_back(g.handles[index]);
-            names += concat(names.empty() ? "" : ", ", describe(g.view.nodes[index]));
+        for (const auto index : c.nodes) {
+            fused.push_back(handles[index]);
+            names += concat(names.empty() ? "" : ", ", describe(g.nodes[index]));
         }
         OrtNodeFusionOptions fusion {};
         fusion.ort_version_supported = provider_api_version;
-        fusion.drop_constant_initializers = drops_constants;
-        check(api_, ep_api_.EpGraphSupportInfo_AddNodesToFuse(&claims, handles.data(), handles.size(), &fusion));
+        fusion.drop_constant_initializers = !c.layers.empty(); // which layers copy
+        check(api_, ep_api_.EpGraphSupportInfo_AddNodesToFuse(&claims, fused.data(), fused.size(), &fusion));
         say(concat("claims ", names));
     }
 
     void leave(const node &n, const std::string &reason) const { say(concat("leaves ", describe(n), ": ", reason)); }
 
     std::unique_ptr<fused_node> compile(const OrtGraph &from, const OrtNode &fused) {
-        const auto g = read_graph(api_, has_shape_, from, initializers_, scalars_).view;
-        const auto inputs = input_names(api_, fused);
-        if (g.nodes.size() == 1 && is_quantization(g.nodes.front()))
-            return std::make_unique<compiled_node>(
-                    api_, g, g.nodes.front(), inputs, output_names(api_, fused), options_.threads);
-        std::vector<layer_match> layers;
-        std::vector<bool> is_taken(g.nodes.size());
-        for (std::size_t i = 0; i < g.nodes.size(); ++i) {
-            if (!is_product(g.nodes[i])) continue;
-            auto [found, reason] = find_claim(g, i, is_taken);
-            if (!found) refuse_claim(g.nodes[i], reason);
-            for (const auto index : found->nodes)
-                is_taken[index] = true;
-            freed_ = true;
-            layers.push_back(*std::move(found));
-        }
-        if (layers.empty()) return compile_narrow(g, inputs);
-        const auto quantize = std::ranges::find(g.nodes, quantizes, &node::op_type);
-        if (quantize != g.nodes.end()) {
-            const auto at = static_cast<std::size_t>(quantize - g.nodes.begin());
-            is_taken[at] = true;
-            if (const auto [readers, reason] = rows_of(g, at, layers); reason.empty())
-                for (const auto i : readers)
-                    layers[i].scales_by_row = true;
-        }
-        if (std::ranges::count(is_taken, false) > 0) refuse_claim(g.nodes[layers.front().product], layers.front().end);
-        if (layers.size() == 1 && (quantize == g.nodes.end() || layers.front().quantize != none))
-            return std::make_unique<compiled_layer>(api_, g, layers.front(), inputs, options_.threads);
-        return std::make_unique<compiled_layers>(api_, g, layers, inputs, output_names(api_, fused), options_.threads);
+        const auto inputs = input_names(api_, fused), outputs = output_names(api_, fused);
+        const auto is_claimed = [&](const std::string &name) { return claims_.contains(name); };
+        const auto y = std::ranges::find_if(outputs, is_claimed);
+        if (y == outputs.end()) throw error(status::runtime_error, "internal error: expected a node that was claimed");
+        const auto c = std::move(claims_.extract(*y).mapped());
+        bind_constants(graph_, c, read_graph(api_, has_shape_, from, initializers_).view);
+        auto compiled = compile(c, inputs, outputs);
+        if (claims_.empty()) graph_ = {};
+        return compiled;
     }
 
-    std::unique_ptr<fused_node> compile_narrow(const graph &g, const std::vector<std::string> &inputs) {
-        for (std::size_t i = 0; i < g.nodes.size(); ++i) {
-            if (!is_narrow_product(g, g.nodes[i])) continue;
-            const auto [found, reason] = find_layer(g, i, std::vector<bool>(g.nodes.size()));
-            if (!found || found->nodes.size() != g.nodes.size()) refuse_claim(g.nodes[i], found ? found->end : reason);
-            freed_ = true;
-            return std::make_unique<compiled_narrow>(api_, g, *found, inputs, options_.threads, narrow_memory_);
-        }
-        throw error(status::runtime_error, "expected a graph with a product");
-    }
-
-    [[noreturn]] static void refuse_claim(const node &product, const std::string &reason) {
-        throw error(
-                status::runtime_error, concat(describe(product), ": expected the nodes that were claimed, ", reason));
+    std::unique_ptr<fused_node> compile(
+            const claimed &c, const std::vector<std::string> &inputs, const std::vector<std::string> &outputs) {
+        const auto &g = graph_;
+        const auto threads = options_.threads;
+        if (c.layers.empty())
+            return std::make_unique<compiled_node>(api_, g, g.nodes[c.nodes.front()], inputs, outputs, threads);
+        freed_ = true;
+        const auto &l = c.layers.front();
+        if (l.dequantize != none) return std::make_unique<compiled_narrow>(api_, g, l, inputs, threads, narrow_memory_);
+        if (l.quantize == none && g.nodes[c.nodes.front()].op_type == quantizes)
+            return std::make_unique<compiled_layers>(api_, g, c.layers, inputs, outputs, threads);
+        return std::make_unique<compiled_layer>(api_, g, l, inputs, threads);
     }
 
     void say(const std::string &text) const {
@@ -323,7 +335,9 @@ class provider : public OrtEp {
     has_shape_function has_shape_;
     options options_;
     session_initializers initializers_;
-    std::set<std::string> scalars_; // of layers that were claimed: a fused node's graph lacks what gives them
+    // What is not compiled yet, by y, of the graph that ONNX Runtime asked about last. Both are empty in between.
+    std::map<std::string, claimed> claims_;
+    graph graph_;
     const OrtLogger *logger_;
     bool freed_ = false;
     std::shared_ptr<narrow_memory_pool> narrow_memory_ = std::make_shared<narrow_memory_pool>();

@@ -115,12 +115,10 @@ std::optional<attribute> read_attribute(const OrtApi &api, const OrtOpAttr &from
 /// Reads one graph.
 class reader {
   public:
-    reader(const OrtApi &api, has_shape_function has_shape, const OrtGraph &from, session_initializers &initializers,
-            const std::set<std::string> &scalars)
+    reader(const OrtApi &api, has_shape_function has_shape, const OrtGraph &from, session_initializers &initializers)
         : api_(api)
         , has_shape_(has_shape)
-        , initializers_(initializers)
-        , scalars_(scalars) {
+        , initializers_(initializers) {
         for (const auto *n : list_of<OrtNode>(api, api.Graph_GetNumNodes, api.Graph_GetNodes, from))
             read(*n);
     }
@@ -166,7 +164,6 @@ class reader {
             value v;
             v.name = name;
             read_type(api_, has_shape_, *from, v);
-            if (!v.shape && scalars_.contains(name)) v.shape.emplace();
             read_constant(api_, *from, initializers_, v);
             v.is_seen_outside = flag_of(api_, api_.ValueInfo_IsGraphOutput, *from);
             result.view.values.push_back(std::move(v));
@@ -177,7 +174,6 @@ class reader {
     const OrtApi &api_;
     has_shape_function has_shape_;
     session_initializers &initializers_;
-    const std::set<std::string> &scalars_;
     std::map<std::string, std::size_t> indices_;
 };
 
@@ -199,9 +195,9 @@ std::string describe(const node &n) {
     return printable(concat("'", name, "' (", n.op_type, ")"));
 }
 
-session_graph read_graph(const OrtApi &api, has_shape_function has_shape, const OrtGraph &from,
-        session_initializers &initializers, const std::set<std::string> &scalars) {
-    return std::move(reader(api, has_shape, from, initializers, scalars).result);
+session_graph read_graph(
+        const OrtApi &api, has_shape_function has_shape, const OrtGraph &from, session_initializers &initializers) {
+    return std::move(reader(api, has_shape, from, initializers).result);
 }
 
 std::vector<std::string> input_names(const OrtApi &api, const OrtNode &n) {

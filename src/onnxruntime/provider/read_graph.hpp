@@ -3,7 +3,6 @@
 
 #include <onnxruntime_c_api.h>
 
-#include <set>
 #include <string>
 #include <vector>
 
@@ -25,10 +24,10 @@ struct session_graph {
 using has_shape_function = bool (*)(const OrtTensorTypeAndShapeInfo *);
 
 /// The nodes of a graph, without those of its subgraphs, each of which is a graph of its own to ONNX Runtime. Where it
-/// does not tell scalars, they are constants without dimensions, the scale and the zero point of a
-/// DynamicQuantizeLinear, and values of the given names. The ranks of others then count as unknown.
-session_graph read_graph(const OrtApi &api, has_shape_function has_shape, const OrtGraph &from,
-        session_initializers &initializers, const std::set<std::string> &scalars);
+/// does not tell scalars, they are constants without dimensions, and the scale and the zero point of a
+/// DynamicQuantizeLinear. The ranks of others then count as unknown.
+session_graph read_graph(
+        const OrtApi &api, has_shape_function has_shape, const OrtGraph &from, session_initializers &initializers);
 
 /// 'name' (type), in one line. Quotes and backslashes of the name stand behind a backslash.
 std::string describe(const node &n);
