@@ -1,30 +1,29 @@
-#include "onnxruntime/provider/compiled_node.hpp"
-
 #include <algorithm>
 
-#include "onnxruntime/provider/node_match.hpp"
+#include "onnx/element_type.hpp"
+#include "onnxruntime/common/kernel.hpp"
+#include "onnxruntime/provider/compiled.hpp"
 
 namespace dynquant::onnxruntime {
 namespace {
 
-std::size_t index_of(const std::vector<std::string> &names, const std::string &name) {
+std::size_t find_index(const std::vector<std::string> &names, const std::string &name) {
     const auto found = std::ranges::find(names, name);
     return found == names.end() ? node_ports::left_out : static_cast<std::size_t>(found - names.begin());
 }
 
-node_ports ports_of(const graph &g, const node &n, const std::vector<std::string> &inputs,
-        const std::vector<std::string> &outputs) {
+node_ports ports_of(const compile_arguments &a, const node &n) {
     node_ports ports;
     for (std::size_t i = 0; i < ports.inputs.size(); ++i) {
         if (!n.has(i)) continue;
-        const auto &v = g.input(n, i);
-        ports.inputs[i].index = index_of(inputs, v.name);
+        const auto &v = a.g.input(n, i);
+        ports.inputs[i].index = find_index(a.inputs, v.name);
         if (v.known) ports.inputs[i].shape = v.known->shape;
     }
     for (std::size_t i = 0; i < n.outputs.size(); ++i)
         if (n.outputs[i] != none) {
-            const auto &v = g.values[n.outputs[i]];
-            ports.outputs[i] = {index_of(outputs, v.name), type_of(v)};
+            const auto &v = a.g.values[n.outputs[i]];
+            ports.outputs[i] = {find_index(a.outputs, v.name), type_of(v)};
         }
     return ports;
 }
@@ -35,21 +34,48 @@ std::optional<kernel::shapes> known_shapes(const graph &g, const node &n) {
     for (std::size_t i = 0; i < shapes.size(); ++i) {
         if (!n.has(i) || g.input(n, i).known) continue;
         const auto &shape = g.input(n, i).shape;
-        if (!shape || std::ranges::any_of(*shape, [](std::int64_t extent) { return extent < 0; })) return {};
+        if (!is_known(shape)) return {};
         shapes[i] = *shape;
     }
     return shapes;
 }
 
+class compiled_node : public fused_node {
+  public:
+    compiled_node(const compile_arguments &a, const node &n)
+        : kernel_(a.api, onnx_node(a.g, n), ports_of(a, n), a.threads) {
+        if (const auto shapes = known_shapes(a.g, n))
+            kernel_.prepare_for(*shapes);
+        else
+            onnx::output_types(onnx_node(a.g, n)); // checks what needs no shapes
+    }
+
+    void compute(OrtKernelContext &context) override { kernel_.compute(context); }
+
+  private:
+    kernel kernel_;
+};
+
 } // namespace
 
-compiled_node::compiled_node(const OrtApi &api, const graph &g, const node &n, const std::vector<std::string> &inputs,
-        const std::vector<std::string> &outputs, int threads)
-    : kernel_(api, onnx_node(g, n), ports_of(g, n, inputs, outputs), threads) {
-    if (const auto shapes = known_shapes(g, n))
-        kernel_.prepare_for(*shapes);
-    else
-        onnx::output_types(onnx_node(g, n)); // checks what needs no shapes
+onnx::node onnx_node(const graph &g, const node &n) {
+    // The indices of `attribute` as AttributeProto.AttributeType.
+    constexpr std::int32_t attribute_types[] = {2, 1, 3, 7, 6};
+    onnx::node result;
+    result.op_type = n.op_type;
+    result.opset = n.opset;
+    result.name = n.name;
+    for (const auto &[name, held] : n.attributes) {
+        const auto *integer = std::get_if<std::int64_t>(&held);
+        result.attributes.push_back({name, integer ? *integer : 0, attribute_types[held.index()]});
+    }
+    for (const auto input : n.inputs)
+        result.inputs.push_back({input == none ? onnx::type::undefined : type_of(g.values[input])});
+    return result;
+}
+
+std::unique_ptr<fused_node> compile_node(const compile_arguments &a, const node &n) {
+    return std::make_unique<compiled_node>(a, n);
 }
 
 } // namespace dynquant::onnxruntime

@@ -17,9 +17,7 @@
 #include "layers/match/narrow_weights.hpp"
 #include "onnx/element_type.hpp"
 #include "onnxruntime/common/status.hpp"
-#include "onnxruntime/provider/compiled_layer.hpp"
-#include "onnxruntime/provider/compiled_narrow.hpp"
-#include "onnxruntime/provider/compiled_node.hpp"
+#include "onnxruntime/provider/compiled.hpp"
 #include "onnxruntime/provider/node_match.hpp"
 #include "onnxruntime/provider/options.hpp"
 #include "quantization/text.hpp"
@@ -297,29 +295,26 @@ class provider : public OrtEp {
     void leave(const node &n, const std::string &reason) const { say(concat("leaves ", describe(n), ": ", reason)); }
 
     std::unique_ptr<fused_node> compile(const OrtGraph &from, const OrtNode &fused) {
-        const auto inputs = input_names(api_, fused), outputs = output_names(api_, fused);
+        const compile_arguments args {
+                api_, graph_, input_names(api_, fused), output_names(api_, fused), options_.threads};
         const auto is_claimed = [&](const std::string &name) { return claims_.contains(name); };
-        const auto y = std::ranges::find_if(outputs, is_claimed);
-        if (y == outputs.end()) throw error(status::runtime_error, "internal error: expected a node that was claimed");
+        const auto y = std::ranges::find_if(args.outputs, is_claimed);
+        if (y == args.outputs.end())
+            throw error(status::runtime_error, "internal error: expected a node that was claimed");
         const auto c = std::move(claims_.extract(*y).mapped());
         bind_constants(graph_, c, read_graph(api_, has_shape_, from, initializers_).view);
-        auto compiled = compile(c, inputs, outputs);
+        freed_ = freed_ || !c.layers.empty();
+        auto compiled = compile(args, c);
         if (claims_.empty()) graph_ = {};
         return compiled;
     }
 
-    std::unique_ptr<fused_node> compile(
-            const claimed &c, const std::vector<std::string> &inputs, const std::vector<std::string> &outputs) {
-        const auto &g = graph_;
-        const auto threads = options_.threads;
-        if (c.layers.empty())
-            return std::make_unique<compiled_node>(api_, g, g.nodes[c.nodes.front()], inputs, outputs, threads);
-        freed_ = true;
+    std::unique_ptr<fused_node> compile(const compile_arguments &a, const claimed &c) const {
+        if (c.layers.empty()) return compile_node(a, graph_.nodes[c.nodes.front()]);
+        if (c.layers.front().quantize == none && graph_.nodes[c.nodes.front()].op_type == quantizes)
+            return compile_group(a, c.layers);
         const auto &l = c.layers.front();
-        if (l.dequantize != none) return std::make_unique<compiled_narrow>(api_, g, l, inputs, threads, narrow_memory_);
-        if (l.quantize == none && g.nodes[c.nodes.front()].op_type == quantizes)
-            return std::make_unique<compiled_layers>(api_, g, c.layers, inputs, outputs, threads);
-        return std::make_unique<compiled_layer>(api_, g, l, inputs, threads);
+        return l.dequantize != none ? compile_narrow(a, l, narrow_memory_) : compile_layer(a, l);
     }
 
     void say(const std::string &text) const {

@@ -9,6 +9,7 @@
 #include "layers/match/matcher.hpp"
 #include "layers/match/narrow_weights.hpp"
 #include "onnx/element_type.hpp"
+#include "onnxruntime/provider/compiled.hpp"
 #include "quantization/environment.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
@@ -170,22 +171,6 @@ bool is_used(const value &v) {
 
 bool is_quantization(const node &n) {
     return n.is("QuantizeLinear") || n.is("DequantizeLinear") || n.is("DynamicQuantizeLinear");
-}
-
-onnx::node onnx_node(const graph &g, const node &n) {
-    // The indices of `attribute` as AttributeProto.AttributeType.
-    constexpr std::int32_t attribute_types[] = {2, 1, 3, 7, 6};
-    onnx::node result;
-    result.op_type = n.op_type;
-    result.opset = n.opset;
-    result.name = n.name;
-    for (const auto &[name, held] : n.attributes) {
-        const auto *integer = std::get_if<std::int64_t>(&held);
-        result.attributes.push_back({name, integer ? *integer : 0, attribute_types[held.index()]});
-    }
-    for (const auto input : n.inputs)
-        result.inputs.push_back({input == none ? type::undefined : type_of(g.values[input])});
-    return result;
 }
 
 std::string reason_to_leave(const graph &g, const node &n, const std::vector<bool> &is_claimed, bool claims_all) {

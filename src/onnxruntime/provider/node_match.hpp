@@ -12,9 +12,6 @@ bool is_used(const value &v);
 /// QuantizeLinear, DequantizeLinear or DynamicQuantizeLinear.
 bool is_quantization(const node &n);
 
-/// The node as src/onnx takes it, without shapes.
-onnx::node onnx_node(const graph &g, const node &n);
-
 /// Why ONNX Runtime keeps a node that quantizes, "" where it is claimed: "ONNX Runtime may fuse it with 'c' (Conv)".
 /// Providers claim nodes before ONNX Runtime fuses those that are left. is_claimed: for each node. claims_all: also the
 /// nodes for which ONNX Runtime has fast kernels.

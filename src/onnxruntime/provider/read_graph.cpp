@@ -1,10 +1,10 @@
 #include "onnxruntime/provider/read_graph.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <span>
 
 #include "onnxruntime/common/status.hpp"
+#include "onnxruntime/common/tensor.hpp"
 #include "onnxruntime/common/types.hpp"
 #include "quantization/text.hpp"
 
@@ -70,14 +70,8 @@ void read_constant(const OrtApi &api, const OrtValueInfo &from, session_initiali
     const OrtValue *tensor = nullptr;
     check(api, api.ValueInfo_GetInitializerValue(&from, &tensor));
     if (!tensor) return;
-    OrtTensorTypeAndShapeInfo *info = nullptr;
-    check(api, api.GetTensorTypeAndShape(tensor, &info));
-    const std::unique_ptr<OrtTensorTypeAndShapeInfo, decltype(OrtApi::ReleaseTensorTypeAndShapeInfo)> owner(
-            info, api.ReleaseTensorTypeAndShapeInfo);
-    const void *data = nullptr;
-    check(api, api.GetTensorData(tensor, &data));
     to.known = constant {
-            onnx::data_type_of(type_of(api, *info)), shape_of(api, *info), static_cast<const std::byte *>(data)};
+            to.type, dims(onnxruntime::shape_of(api, *tensor)), static_cast<const std::byte *>(data_of(api, *tensor))};
     to.shape = to.known->shape;
 }
 

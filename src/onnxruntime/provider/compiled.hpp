@@ -1,0 +1,53 @@
+// What runs in place of nodes that were claimed, their inputs and outputs in ONNX Runtime.
+#pragma once
+
+#include <onnxruntime_c_api.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "layers/match/matcher.hpp"
+#include "layers/narrow/narrow_layer.hpp"
+#include "onnxruntime/provider/read_graph.hpp"
+#include "parallel/pool.hpp"
+
+namespace dynquant::onnxruntime {
+
+class fused_node {
+  public:
+    virtual ~fused_node() = default;
+
+    /// Runs on the session's threads. Throws error. Thread safe.
+    virtual void compute(OrtKernelContext &context) = 0;
+};
+
+struct compile_arguments {
+    const OrtApi &api;
+    const graph &g;                           // that was matched, with the present addresses of constants
+    std::vector<std::string> inputs, outputs; // the fused node's, in order
+    int threads;
+};
+
+// Each prepares at once where the shapes are known, so that an invalid node is refused when the session is created, and
+// throws error.
+
+/// A single node: QuantizeLinear, DequantizeLinear or DynamicQuantizeLinear. Constants are among the inputs.
+std::unique_ptr<fused_node> compile_node(const compile_arguments &a, const node &n);
+
+std::unique_ptr<fused_node> compile_layer(const compile_arguments &a, const layers::match::layer_match &m);
+
+/// Several layers of one x, which is quantized once, with a scale for each row.
+std::unique_ptr<fused_node> compile_group(
+        const compile_arguments &a, const std::vector<layers::match::layer_match> &matches);
+
+/// Of a session: its layers run one after another, mostly.
+using narrow_memory_pool = parallel::object_pool<layers::narrow_layer::memory>;
+
+std::unique_ptr<fused_node> compile_narrow(
+        const compile_arguments &a, const layers::match::layer_match &m, std::shared_ptr<narrow_memory_pool> memory);
+
+/// The node as src/onnx takes it, without shapes.
+onnx::node onnx_node(const graph &g, const node &n);
+
+} // namespace dynquant::onnxruntime
