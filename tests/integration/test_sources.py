@@ -135,6 +135,11 @@ class Sources(unittest.TestCase):
             ("quantization/check.cpp", "kernels/kernels.hpp"),
         ])
 
+    def test_the_provider_matches_only_what_it_claims(self):
+        """What it compiles it has claimed, so that it cannot refuse it then."""
+        calls = lines_with(re.compile(r"\bfind_(layer|row_scales)\("), ROOT, ["src/onnxruntime"])
+        self.assertEqual({file for file, _ in calls}, {"src/onnxruntime/provider/claims.cpp"})
+
     def test_headers_of_the_native_kernel_are_at_most_six_deep(self):
         self.assertLessEqual(floors_of_headers(ROOT / "src", "kernels/native"), 6)
 

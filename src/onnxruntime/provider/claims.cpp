@@ -1,0 +1,168 @@
+#include "onnxruntime/provider/claims.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "layers/match/narrow_weights.hpp"
+#include "onnxruntime/provider/compiled.hpp"
+#include "onnxruntime/provider/left_to_ort.hpp"
+#include "quantization/text.hpp"
+
+namespace dynquant::onnxruntime {
+namespace {
+
+using layers::match::layer_match, layers::match::match_result;
+
+constexpr const char *quantizes = "DynamicQuantizeLinear"; // of ONNX's domain, or `dynquant`
+
+/// ONNX Runtime runs nodes whose results nobody takes, but gives a fused node no such output.
+bool is_used(const value &v) {
+    return v.is_seen_outside || !v.consumers.empty();
+}
+
+/// A layer that can be claimed.
+match_result find_integer_layer(const graph &g, std::size_t product, const std::vector<bool> &is_claimed) {
+    const auto &n = g.nodes[product];
+    auto result = find_layer(g, product, is_claimed);
+    if (!result.found) return result;
+    if (g.input(n, 0).is_constant()) return {std::nullopt, "its input is constant"}; // fused nodes do not receive it
+    if (const auto rank = g.input(n, 1).known->shape.size(); n.op_type == "MatMulInteger" && rank != 2)
+        return {std::nullopt, concat("its weights have rank ", rank)};
+    return result;
+}
+
+/// What src/onnx says of an operator of an opset that it does not know, else "".
+std::string unknown(const graph &g, const node &n) {
+    try {
+        onnx::output_types(onnx_node(g, n));
+    } catch (const error &e) {
+        if (e.status == status::unimplemented) return e.what();
+    }
+    return {}; // what else is wrong is reported when the session is made
+}
+
+class finder {
+  public:
+    finder(const graph &g, const options &o, const std::function<void(const std::string &)> &say)
+        : g_(g)
+        , options_(o)
+        , say_(say)
+        , is_claimed_(g.nodes.size()) {
+        claim_integer_layers();
+        if (o.claims_narrow) claim_narrow_layers();
+        group();
+        claim_nodes();
+    }
+
+    std::vector<claimed> claims;
+
+  private:
+    bool claims_all() const { return options_.claim == claim_policy::all; }
+
+    void claim_integer_layers() {
+        for (std::size_t i = 0; i < g_.nodes.size(); ++i) {
+            if (!layers::match::is_product(g_.nodes[i])) continue;
+            auto m = find_integer_layer(g_, i, is_claimed_);
+            if (m.found && m.found->nodes.size() == 1 && !claims_all()) m.reason = fast_in_ort_product(g_, g_.nodes[i]);
+            if (take(i, m)) layers_.push_back(*std::move(m.found));
+        }
+    }
+
+    void claim_narrow_layers() {
+        for (std::size_t i = 0; i < g_.nodes.size(); ++i) {
+            if (!layers::match::is_narrow_product(g_, g_.nodes[i])) continue;
+            auto m = find_layer(g_, i, is_claimed_);
+            if (m.found) m.reason = fused_by_ort(g_, *m.found);
+            if (m.found && m.reason.empty() && !claims_all()) m.reason = fast_in_ort_narrow(g_, *m.found);
+            if (take(i, m)) add({m.found->nodes, {*m.found}});
+        }
+    }
+
+    void claim_nodes() {
+        for (std::size_t i = 0; i < g_.nodes.size(); ++i) {
+            const auto &n = g_.nodes[i];
+            if (is_claimed_[i] || !(n.is("QuantizeLinear") || n.is("DequantizeLinear") || n.is(quantizes))) continue;
+            std::string reason = is_used(g_.output(n)) ? fused_by_ort(g_, n, is_claimed_) : "nothing takes its y";
+            if (reason.empty()) reason = unknown(g_, n);
+            if (reason.empty() && !claims_all()) reason = fast_in_ort_quantization(g_, n);
+            if (reason.empty())
+                add({{i}, {}});
+            else
+                leave(n, reason);
+        }
+    }
+
+    /// Whether a product's layer becomes one node: there is no reason against it. Its nodes then are claimed.
+    bool take(std::size_t product, match_result &m) {
+        if (m.found && !is_used(g_.values[m.found->y])) m.reason = "nothing takes its y";
+        if (!m.reason.empty()) {
+            leave(g_.nodes[product], m.reason);
+            return false;
+        }
+        for (const auto index : m.found->nodes)
+            is_claimed_[index] = true;
+        return true;
+    }
+
+    /// Claims layers one by one, or several with what quantizes their x by rows. A layer alone takes no scales of rows.
+    void group() {
+        std::vector<bool> is_alone(layers_.size(), true);
+        for (std::size_t q = 0; q < g_.nodes.size(); ++q) {
+            if (g_.nodes[q].op_type != quantizes) continue;
+            const bool wants_rows = options_.scales == activation_scales::per_row && g_.nodes[q].is(quantizes);
+            const auto [readers, reason] = find_row_scales(g_, q, layers_);
+            if (wants_rows && !reason.empty()) say_(concat("keeps one scale of ", describe(g_.nodes[q]), ": ", reason));
+            const auto is_by_row = [&](std::size_t i) { return wants_rows || layers_[i].scales_by_row; };
+            if (!reason.empty() || readers.empty() || !std::ranges::all_of(readers, is_by_row)) continue;
+            for (const auto i : readers)
+                layers_[i].scales_by_row = true;
+            if (layers_[readers.front()].quantize != none) continue;
+            claimed c {{q}, {}, true};
+            is_claimed_[q] = true;
+            for (const auto i : readers) {
+                is_alone[i] = false;
+                c.nodes.insert(c.nodes.end(), layers_[i].nodes.begin(), layers_[i].nodes.end());
+                c.layers.push_back(layers_[i]);
+            }
+            std::ranges::sort(c.nodes);
+            add(std::move(c));
+        }
+        for (std::size_t i = 0; i < layers_.size(); ++i) {
+            const auto &l = layers_[i];
+            if (!is_alone[i]) continue;
+            if (l.scales_by_row && l.quantize == none) {
+                leave(g_.nodes[l.product], "its rows have scales of their own, which other nodes take, too");
+                for (const auto index : l.nodes)
+                    is_claimed_[index] = false;
+            } else {
+                add({l.nodes, {l}});
+            }
+        }
+    }
+
+    void add(claimed c) {
+        std::string names;
+        for (const auto index : c.nodes)
+            names += concat(names.empty() ? "" : ", ", describe(g_.nodes[index]));
+        say_(concat("claims ", names));
+        c.y = (c.layers.empty() ? g_.output(g_.nodes[c.nodes.front()]) : g_.values[c.layers.front().y]).name;
+        claims.push_back(std::move(c));
+    }
+
+    void leave(const node &n, const std::string &reason) const { say_(concat("leaves ", describe(n), ": ", reason)); }
+
+    const graph &g_;
+    const options &options_;
+    const std::function<void(const std::string &)> &say_;
+    std::vector<bool> is_claimed_;
+    std::vector<layer_match> layers_; // of integers
+};
+
+} // namespace
+
+std::vector<claimed> find_claims(
+        const graph &g, const options &o, const std::function<void(const std::string &)> &say) {
+    return std::move(finder(g, o, say).claims);
+}
+
+} // namespace dynquant::onnxruntime

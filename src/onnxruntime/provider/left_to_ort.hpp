@@ -1,0 +1,28 @@
+// Why nodes are left to ONNX Runtime: what it fuses itself (ort_fusions.cpp), and what is as fast there (measured.cpp).
+#pragma once
+
+#include "layers/match/matcher.hpp"
+#include "onnxruntime/provider/read_graph.hpp"
+
+namespace dynquant::onnxruntime {
+
+// Each says why, of a node that quantizes, of ConvInteger or MatMulInteger without any step, or of a narrow layer. "":
+// nothing is against it.
+
+/// "ONNX Runtime may fuse it with 'c' (Conv)": its optimizer runs after providers have claimed nodes. is_claimed: for
+/// each node.
+std::string fused_by_ort(const graph &g, const node &n, const std::vector<bool> &is_claimed);
+std::string fused_by_ort(const graph &g, const layers::match::layer_match &m);
+
+/// "ONNX Runtime has a fast kernel for it".
+std::string fast_in_ort_quantization(const graph &g, const node &n);
+std::string fast_in_ort_product(const graph &g, const node &n);
+std::string fast_in_ort_narrow(const graph &g, const layers::match::layer_match &m);
+
+/// The types on the two sides of QuantizeLinear or DequantizeLinear.
+struct sides {
+    onnx::element_type real, quantized, scale;
+};
+sides sides_of(const graph &g, const node &n);
+
+} // namespace dynquant::onnxruntime

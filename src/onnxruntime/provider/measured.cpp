@@ -1,0 +1,143 @@
+// What is as fast in ONNX Runtime, by measurement.
+#include <algorithm>
+#include <optional>
+
+#include "layers/match/narrow_weights.hpp"
+#include "onnx/element_type.hpp"
+#include "onnxruntime/provider/left_to_ort.hpp"
+#include "quantization/environment.hpp"
+#include "quantization/shape.hpp"
+#include "quantization/text.hpp"
+#include "targets/features.hpp"
+
+namespace dynquant::onnxruntime {
+namespace {
+
+namespace type = onnx::type;
+
+enum class layer_kind { int8_product, uint8_product, uint8_convolution, narrow_product, narrow_convolution };
+enum class vnni { any, with, without };
+
+/// By which layers were measured. columns: of a convolution its filters, of which `of_group` are in each group, and
+/// inner the channels of a group. rows: of x, or the positions of a convolution; none: known when it runs.
+struct extents {
+    std::int64_t weights = 0, inner = 0, columns = 0, taps = 0, of_group = 0;
+    std::optional<std::int64_t> rows = {};
+};
+
+/// Layers that take as long here as in ONNX Runtime, or longer.
+struct measurement {
+    layer_kind kind;
+    vnni processors;
+    bool (*covers)(const extents &e);
+};
+
+// By one thread, beside ONNX Runtime 1.32. Above its rows: how many times as long they take here; processor; date;
+// command.
+constexpr measurement measurements[] = {
+        // Products without steps, whose sums go through memory once more. Up to 2, of single rows not written down; Zen
+        // 4;
+        // 2026-11-25; `scripts/measure layers`.
+        {layer_kind::int8_product, vnni::with, [](const extents &e) { return e.weights <= 1 << 20; }},
+        {layer_kind::uint8_product, vnni::any, [](const extents &e) { return e.weights <= 4096; }},
+        {layer_kind::uint8_convolution, vnni::any, [](const extents &e) { return e.taps == 1 && e.inner <= 128; }},
+        {layer_kind::uint8_convolution, vnni::any,
+                [](const extents &e) { return e.taps != 1 && e.inner * e.taps <= 32 && e.columns >= 12; }},
+        // The same; Zen 3; 2026-11-25; the same.
+        {layer_kind::uint8_product, vnni::without, [](const extents &e) { return e.weights <= 16384; }},
+        {layer_kind::uint8_convolution, vnni::without, [](const extents &e) { return e.taps == 1 && e.columns <= 8; }},
+        {layer_kind::uint8_convolution, vnni::without,
+                [](const extents &e) { return e.taps != 1 && e.inner <= 4 && e.inner * e.taps <= 4 * e.of_group; }},
+        // 1.6 to 2.9 for fewer than 32 columns, by 64 rows and more, and for fewer weights not written down; Zen 3;
+        // 2026-11-25; not written down.
+        {layer_kind::narrow_product, vnni::any, [](const extents &e) { return e.columns < 32 || e.weights < 64 * 64; }},
+        // 128 and 1024 rows by 64 x 64 weights 1.03 and 1.14, by 128 x 128 0.98 and 1.06, by 192 x 192 0.94 and 1.00,
+        // 64
+        // rows by 64 x 64 0.97; Zen 3; 2026-11-26; not written down. The steps' own pass takes longer than to widen so
+        // few weights to memory.
+        {layer_kind::narrow_product, vnni::any, [](const extents &e) { return e.rows > 64 && e.weights < 192 * 192; }},
+        // 1x1 convolutions, whose sums are transposed: 1.02 to 1.5, but by 49 positions 0.3 to 0.97; Zen 3; 2026-11-25;
+        // `scripts/measure weights` for 49 positions, of others not written down. Open positions were not measured.
+        {layer_kind::narrow_convolution, vnni::any,
+                [](const extents &e) {
+                    return e.columns < 32 || e.weights < 64 * 64 || !e.rows
+                            || (e.rows > 49 && (e.columns < 256 || e.inner < 256));
+                }},
+        // 784 positions by 256 channels and filters or more 1.01, up to 400 0.78 to 0.99; Zen 3; 2026-11-25; not
+        // written
+        // down.
+        {layer_kind::narrow_convolution, vnni::any, [](const extents &e) { return e.rows > 400; }},
+};
+
+const measurement *find(layer_kind kind, const extents &e) {
+    const auto available = environment::usable_features();
+    const bool has_vnni = targets::has(available, targets::avx512_vnni) || targets::has(available, targets::avx2_vnni);
+    const auto other = has_vnni ? vnni::without : vnni::with;
+    const auto *const found = std::ranges::find_if(
+            measurements, [&](const measurement &m) { return m.kind == kind && m.processors != other && m.covers(e); });
+    return found == std::ranges::end(measurements) ? nullptr : found;
+}
+
+/// Channels that are the last dimension of several, with a parameter for each.
+bool is_channels_last(const graph &g, const node &n) {
+    const auto &scale = g.input(n, 1);
+    const auto &x = g.input(n, 0);
+    const auto rank = x.shape ? std::ssize(*x.shape) : 0;
+    const auto axis = n.get("axis", std::int64_t {1});
+    return scale.shape && scale.shape->size() == 1 && scale.shape->front() != 1 && rank > 1
+            && (axis < 0 ? axis + rank : axis) == rank - 1;
+}
+
+} // namespace
+
+std::string fast_in_ort_quantization(const graph &g, const node &n) {
+    // It looks for the extremes on one thread.
+    if (n.is("DynamicQuantizeLinear")) return {};
+    // For these types and granularities it takes at most three times as long; processor and command not written down;
+    // 2026-11-23.
+    const auto s = sides_of(g, n);
+    const bool is_fast = s.real == type::float32 && s.scale == type::float32
+            && (onnx::type_set {type::uint8, type::int8, type::uint16, type::int16, type::int32}).contains(s.quantized)
+            && n.get("block_size", std::int64_t {0}) == 0 && !is_channels_last(g, n);
+    return is_fast ? "ONNX Runtime has a fast kernel for it" : "";
+}
+
+std::string fast_in_ort_product(const graph &g, const node &n) {
+    const auto &shape = g.input(n, 1).known->shape;
+    const bool is_int8 = g.input(n, 1).type == data_type::s8;
+    const auto weights = volume(shape).value_or(0);
+    const measurement *found = nullptr;
+    if (n.op_type == "MatMulInteger") {
+        found = find(is_int8 ? layer_kind::int8_product : layer_kind::uint8_product, {weights});
+    } else {
+        // ONNX Runtime multiplies int8 weights in plain code, and has no zero point for each filter, nor dilations with
+        // SAME.
+        const bool has_zero_points = n.has(3) && g.input(n, 3).shape != dims {};
+        if (is_int8 || weights == 0 || has_zero_points || n.get("auto_pad", std::string("NOTSET")) != "NOTSET")
+            return {};
+        const auto group = std::max<std::int64_t>(n.get("group", std::int64_t {1}), 1);
+        found = find(layer_kind::uint8_convolution,
+                {weights, shape[1], shape[0], weights / (shape[0] * shape[1]), shape[0] / group});
+    }
+    if (!found) return {};
+    return concat("ONNX Runtime's is as fast ", found->processors == vnni::without ? "without VNNI and " : "",
+            "without operators behind it");
+}
+
+std::string fast_in_ort_narrow(const graph &g, const layers::match::layer_match &m) {
+    if (!targets::has(environment::usable_features(), targets::avx2)) return "without AVX2 it would be slow";
+    const auto &product = g.nodes[m.product];
+    const auto &w = g.input(g.nodes[m.dequantize], 0).known->shape;
+    const bool is_convolution = product.is("Conv");
+    const std::size_t columns = layers::match::has_transposed_weights(product) ? 0 : 1;
+    extents e {volume(w).value_or(0), w[1 - columns], w[columns]};
+    if (const auto &x = g.input(product, 0).shape; x && x->size() > (is_convolution ? 2 : 0)) {
+        const auto rows = is_convolution ? dims(x->begin() + 2, x->end()) : dims(x->begin(), x->end() - 1);
+        if (is_known(rows)) e.rows = volume(rows);
+    }
+    return find(is_convolution ? layer_kind::narrow_convolution : layer_kind::narrow_product, e)
+            ? "ONNX Runtime's nodes are as fast for such extents"
+            : "";
+}
+
+} // namespace dynquant::onnxruntime

@@ -1,0 +1,166 @@
+// What ONNX Runtime fuses itself: the rules of its optimizer.
+#include <algorithm>
+#include <span>
+#include <string_view>
+
+#include "layers/match/narrow_weights.hpp"
+#include "onnx/element_type.hpp"
+#include "onnxruntime/provider/left_to_ort.hpp"
+#include "quantization/text.hpp"
+
+namespace dynquant::onnxruntime {
+namespace {
+
+namespace type = onnx::type;
+
+// ONNX Runtime fuses an operator of these with DequantizeLinear before it and QuantizeLinear behind it. They are those
+// of its CPU provider (core/optimizer/qdq_transformer/selectors_actions, qdq_selector_action_transformer.cc), the same
+// in versions 1.23 to 1.32. The first run on the quantized values, and an operator of its own replaces each of the
+// others. tests/onnxruntime_ep/test_nodes.py reads these lists: ONNX Runtime fuses each, and no other that is tried.
+constexpr std::string_view moving[] = {"Expand", "Flatten", "Gather", "GatherElements", "MaxPool", "ReduceMax",
+        "ReduceMin", "Reshape", "Resize", "Slice", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze"};
+constexpr std::string_view computing[] = {"Add", "AveragePool", "Concat", "Conv", "Gemm", "GlobalAveragePool",
+        "LeakyRelu", "MatMul", "Mul", "Sigmoid", "Softmax", "Where"};
+// These need no QuantizeLinear. MatMul also becomes MatMulNBits, and Gemm in 1.32, not in 1.23. No version that is
+// tested fuses Gather so.
+constexpr std::string_view taking[] = {"ArgMax", "Gather", "Gemm", "MatMul"};
+
+bool is_one_of(std::span<const std::string_view> names, const node &n) {
+    return n.domain.empty() && std::ranges::find(names, n.op_type) != names.end();
+}
+
+constexpr onnx::type_set bytes = {type::uint8, type::int8};
+constexpr onnx::type_set shorts = {type::uint16, type::int16};
+constexpr onnx::type_set integers =
+        bytes | shorts | onnx::type_set {type::int32, type::uint4, type::int4, type::uint2, type::int2};
+
+const node *producer_of(const graph &g, std::size_t value) {
+    const auto producer = value == none ? none : g.values[value].producer;
+    return producer == none ? nullptr : &g.nodes[producer];
+}
+
+/// The first node that takes a result of n and of which match(node) is true, or null.
+template <typename Match>
+const node *find_consumer(const graph &g, const node &n, const Match &match) {
+    for (const auto output : n.outputs) {
+        if (output == none) continue;
+        for (const auto consumer : g.values[output].consumers)
+            if (match(g.nodes[consumer])) return &g.nodes[consumer];
+    }
+    return nullptr;
+}
+
+bool is_limit(const node &n) {
+    return n.is("Relu") || n.is("Clip");
+}
+
+/// ONNX Runtime computes the operator on quantized values, and without a Relu or Clip behind it.
+bool is_between(const graph &g, const node &n, onnx::element_type quantized) {
+    const auto dequantizes = [&](std::size_t input) {
+        const auto *before = producer_of(g, input);
+        return before && before->is("DequantizeLinear");
+    };
+    const auto is_quantize = [](const node &behind) { return behind.is("QuantizeLinear"); };
+    const auto quantizes = [&](const node &behind) {
+        return is_quantize(behind) || (is_limit(behind) && find_consumer(g, behind, is_quantize));
+    };
+    return ((integers.contains(quantized) && (is_one_of(moving, n) || is_one_of(computing, n)))
+                   || (bytes.contains(quantized) && is_limit(n)))
+            && std::ranges::any_of(n.inputs, dequantizes) && find_consumer(g, n, quantizes);
+}
+
+/// A product, or what only changes the type or shape of its weights: ONNX Runtime makes MatMulNBits of them.
+bool leads_to_product(const graph &g, const node &n) {
+    return is_one_of(taking, n)
+            || ((n.is("Cast") || n.is("Reshape") || n.is("Transpose"))
+                    && find_consumer(g, n, [&](const node &c) { return leads_to_product(g, c); }));
+}
+
+/// The node with which ONNX Runtime may fuse or remove a QuantizeLinear, by what is before it, or null.
+const node *partner_before(const graph &g, const node &quantize) {
+    const auto quantized = sides_of(g, quantize).quantized;
+    const auto *before = producer_of(g, quantize.inputs[0]);
+    const bool found = before
+            && (before->is("DequantizeLinear") || (bytes.contains(quantized) && is_limit(*before))
+                    || is_between(g, *before, quantized));
+    return found ? before : nullptr;
+}
+
+/// That of a DequantizeLinear, by what is behind it.
+const node *partner_behind(const graph &g, const node &dequantize) {
+    const auto quantized = sides_of(g, dequantize).quantized;
+    const bool is_integer = integers.contains(quantized),
+               is_weights = is_integer && g.input(dequantize, 0).is_constant();
+    return find_consumer(g, dequantize, [&](const node &c) {
+        return c.is("QuantizeLinear") || is_between(g, c, quantized) || (is_integer && is_one_of(taking, c))
+                || (is_weights && leads_to_product(g, c));
+    });
+}
+
+/// A product by which ONNX Runtime may replace a DynamicQuantizeLinear.
+const node *product_behind(const graph &g, const node &n, const std::vector<bool> &is_claimed) {
+    return find_consumer(g, n, [&](const node &c) {
+        return layers::match::is_product(c) && !is_claimed[static_cast<std::size_t>(&c - g.nodes.data())];
+    });
+}
+
+/// The node with which ONNX Runtime may fuse or remove one that quantizes, or null.
+const node *partner_of(const graph &g, const node &n, const std::vector<bool> &is_claimed) {
+    if (n.is("DynamicQuantizeLinear")) return product_behind(g, n, is_claimed);
+    const auto s = sides_of(g, n);
+    if (s.scale != s.real || (s.scale != type::float32 && s.scale != type::float16))
+        return nullptr; // it cannot even compute this one
+    const bool quantizes = n.is("QuantizeLinear");
+    if (const auto *found = quantizes ? partner_before(g, n) : partner_behind(g, n)) return found;
+    // It makes uint8 of a pair of int8, without which operators behind or before the pair do not fuse.
+    if (s.quantized != type::int8) return nullptr;
+    if (quantizes)
+        return find_consumer(g, n, [&](const node &c) { return c.is("DequantizeLinear") && partner_behind(g, c); });
+    const auto *before = producer_of(g, n.inputs[0]);
+    return before && before->is("QuantizeLinear") && partner_before(g, *before) ? before : nullptr;
+}
+
+// ONNX Runtime 1.32 (DQMatMulToMatMulNBits in core/optimizer/qdq_transformer): of integers of 8 and 4 bits by a scalar
+// scale in float, one for each column or for each of certain blocks, not transposed, with a bias that is a vector; not
+// where other nodes take the weights or the scale as well; and not where a Relu or Clip follows that one node takes.
+bool becomes_matmul_nbits(const graph &g, const layers::match::layer_match &m) {
+    const auto &product = g.nodes[m.product], &dequantize = g.nodes[m.dequantize];
+    const auto &w = *g.input(dequantize, 0).known;
+    const auto &scale = g.input(dequantize, 1).known->shape;
+    if (!(bytes | onnx::type_set {type::uint4, type::int4}).contains(type::number_of(*w.type))) return false;
+    if (g.input(dequantize, 0).consumers.size() > 1 || g.input(dequantize, 1).consumers.size() > 1) return false;
+    if (g.input(dequantize, 1).type != data_type::f32 || layers::match::has_transposed_weights(product)) return false;
+    if (product.has(2) && g.input(product, 2).shape != dims {w.shape[1]}) return false;
+    const auto axis = dequantize.get("axis", std::int64_t {1}), block = dequantize.get("block_size", std::int64_t {0});
+    const bool is_of_blocks = axis == 0 && block >= 16 && block <= 1024 && (block & (block - 1)) == 0;
+    if (!(scale.empty() || (scale.size() == 1 && axis == 1 && scale == dims {w.shape[1]}) || is_of_blocks))
+        return false;
+    const auto &y = g.output(product);
+    if (y.consumers.size() != 1 || y.is_seen_outside) return true;
+    const auto &next = g.nodes[y.consumers.front()];
+    return !is_limit(next) || g.output(next).consumers.size() != 1 || g.output(next).is_seen_outside;
+}
+
+std::string with_partner(const node &n) {
+    return concat("ONNX Runtime may fuse it with ", describe(n));
+}
+
+} // namespace
+
+sides sides_of(const graph &g, const node &n) {
+    const auto x = type_of(g.input(n, 0)), y = type_of(g.output(n)), scale = type_of(g.input(n, 1));
+    return n.is("QuantizeLinear") ? sides {x, y, scale} : sides {y, x, scale};
+}
+
+std::string fused_by_ort(const graph &g, const node &n, const std::vector<bool> &is_claimed) {
+    const auto *partner = partner_of(g, n, is_claimed);
+    return partner ? with_partner(*partner) : "";
+}
+
+std::string fused_by_ort(const graph &g, const layers::match::layer_match &m) {
+    if (const auto *before = producer_of(g, m.x); before && before->is("DequantizeLinear"))
+        return with_partner(*before);
+    return becomes_matmul_nbits(g, m) ? "ONNX Runtime makes MatMulNBits of it" : "";
+}
+
+} // namespace dynquant::onnxruntime
