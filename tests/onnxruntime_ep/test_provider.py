@@ -4,6 +4,7 @@ import json
 import logging
 import os
 import pathlib
+import re
 import tempfile
 import time
 import unittest
@@ -12,6 +13,7 @@ from collections import Counter
 import numpy as np
 import onnx
 import onnxruntime as ort
+from graphs import Graph
 from layers import Layer, convolve, dynamic_quantize, integer_product, model, product, quantize
 from models import choose, types_of
 from onnx import TensorProto, helper
@@ -207,8 +209,43 @@ class Claims(unittest.TestCase):
         assert_as_without(m, inputs)
 
 
+def claims_and_names(said):
+    """Of what log() gives: the claims, each a list of a node's name and operator, and {the name of a fused node: what it holds}."""
+    claims = [re.findall(r"'(.*?)' \((\w+)\)", line) for line in re.findall("dynquant: claims (.*)", said)]
+    return claims, dict(re.findall(r"dynquant: compiles (\S+) as ([^\s\x1b]+)", said))
+
+
 class Compiled(unittest.TestCase):
     """Layers that were claimed are those that run."""
+
+    def test_names_of_fused_nodes(self):
+        """In profiles they are ONNX Runtime's. The log says what each holds: products by name, or by operator where they have none."""
+        nodes, constants = convolution()
+        nodes += [node("Add", ["conv_y", "bias"], ["b"], "bias"), node("Relu", ["b"], ["r"]),
+                  quantize("f"), node("MatMulInteger", ["f_q", "m", "f_z"], ["i"]), node("Cast", ["i"], ["y"], to=FLOAT),
+                  node("QuantizeLinear", ["x", "last"], ["q"], "slow", axis=3)]
+        m = model(nodes, {"x": (FLOAT, X.shape), "f": (FLOAT, [3, 64])}, {"r": (FLOAT, None), "y": (FLOAT, None), "q": (UINT8, None)}, 16,
+                  constants | {"bias": np.float32(1), "m": random_bytes(64, 100), "last": np.ones(X.shape[3], np.float32)})
+        _, names = claims_and_names(log(m))
+        self.assertEqual(sorted(names.values()), ["dynquant_conv_product_add_relu", "dynquant_matmulinteger", "dynquant_slow"])
+        with tempfile.TemporaryDirectory() as folder:
+            s = session(m, profile=f"{folder}/profile")
+            s.run(None, {"x": X, "f": np.ones((3, 64), np.float32)})
+            events = json.loads(pathlib.Path(s.end_profiling()).read_text())
+        suffix = "_kernel_time"
+        profiled = {e["name"].removesuffix(suffix) for e in events if e["name"].startswith(NAME) and e["name"].endswith(suffix)}
+        self.assertEqual(profiled, names.keys())
+
+    def test_each_claim_is_compiled_once(self):
+        def name_of(claim):
+            at = next((i for i, (_, op) in enumerate(claim) if op in ("ConvInteger", "MatMulInteger")), 0)
+            return "_".join(["dynquant", claim[at][0], *(op.lower() for _, op in claim[at + 1:] if op not in ("Cast", "Mul"))])
+
+        for i in range(8):
+            claims, names = claims_and_names(log(Graph(np.random.default_rng([7, i])).model(), claim="all"))
+            with self.subTest(i=i):
+                self.assertGreater(len(claims), 0)
+                self.assertEqual(Counter(names.values()), Counter(map(name_of, claims)))
 
     @unittest.skipIf(ort.__version__.startswith("1.23."), "ONNX Runtime 1.23 calls the fused nodes of two graphs by one name, and fails")
     def test_subgraphs_whose_names_are_the_same(self):

@@ -1,6 +1,7 @@
 #include "onnxruntime/provider/claims.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include "layers/match/narrow_weights.hpp"
@@ -39,6 +40,25 @@ std::string unknown(const graph &g, const node &n) {
         if (e.status == status::unimplemented) return e.what();
     }
     return {}; // what else is wrong is reported when the session is made
+}
+
+/// The names of products and single nodes, or their operators where they have none, and what is behind products but
+/// the Cast and Mul that each layer has.
+std::string name_of(const graph &g, const claimed &c) {
+    std::string name = "dynquant";
+    const auto add_operator = [&](const node &n) {
+        name += '_';
+        for (const char letter : n.op_type)
+            name += static_cast<char>(std::tolower(letter));
+    };
+    const auto add = [&](const node &n) { n.name.empty() ? add_operator(n) : void(name += concat('_', n.name)); };
+    if (c.layers.empty()) add(g.nodes[c.nodes.front()]);
+    for (const auto &l : c.layers) {
+        add(g.nodes[l.product]);
+        for (const auto i : l.nodes)
+            if (i > l.product && !g.nodes[i].is("Cast") && !g.nodes[i].is("Mul")) add_operator(g.nodes[i]);
+    }
+    return printable(name);
 }
 
 class finder {
@@ -145,6 +165,7 @@ class finder {
         for (const auto index : c.nodes)
             names += concat(names.empty() ? "" : ", ", describe(g_.nodes[index]));
         say_(concat("claims ", names));
+        c.name = name_of(g_, c);
         c.y = (c.layers.empty() ? g_.output(g_.nodes[c.nodes.front()]) : g_.values[c.layers.front().y]).name;
         claims.push_back(std::move(c));
     }

@@ -17,6 +17,7 @@ struct claimed {
     std::vector<layers::match::layer_match> layers; // none: of a node that quantizes
     bool is_group = false;                          // layers of one x, behind the node that quantizes it by rows
     std::string y = {};                             // the name of an output that it has
+    std::string name = {};                          // "dynquant_conv1_relu"
 };
 
 /// say: takes what the option `verbose` is to log: what is claimed, and why other nodes are left to ONNX Runtime.

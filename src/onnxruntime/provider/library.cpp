@@ -166,6 +166,9 @@ class provider : public OrtEp {
         if (y == args.outputs.end())
             throw error(status::runtime_error, "internal error: expected a node that was claimed");
         const auto c = std::move(claims_.extract(*y).mapped());
+        const char *name = nullptr;
+        check(api_, api_.Node_GetName(&fused, &name));
+        say(concat("compiles ", name, " as ", c.name));
         bind_constants(graph_, c, read_graph(api_, has_shape_, from, initializers_).view);
         freed_ = freed_ || !c.layers.empty();
         auto compiled = compile(args, c);
