@@ -17,6 +17,8 @@ namespace type = onnx::type;
 
 enum class layer_kind { int8_product, uint8_product, uint8_convolution, narrow_product, narrow_convolution };
 enum class vnni { any, with, without };
+using enum layer_kind;
+using enum vnni;
 
 /// By which layers were measured. columns: of a convolution its filters, of which `of_group` are in each group, and
 /// inner the channels of a group. rows: of x, or the positions of a convolution; none: known when it runs.
@@ -32,47 +34,40 @@ struct measurement {
     bool (*covers)(const extents &e);
 };
 
-// By one thread, beside ONNX Runtime 1.32. Above its rows: how many times as long they take here; processor; date;
-// command.
+// By one thread, beside ONNX Runtime 1.32. Above rows: how many times as long they take here; processor; date; command.
 constexpr measurement measurements[] = {
-        // Products without steps, whose sums go through memory once more. Up to 2, of single rows not written down; Zen
-        // 4;
-        // 2026-11-25; `scripts/measure layers`.
-        {layer_kind::int8_product, vnni::with, [](const extents &e) { return e.weights <= 1 << 20; }},
-        {layer_kind::uint8_product, vnni::any, [](const extents &e) { return e.weights <= 4096; }},
-        {layer_kind::uint8_convolution, vnni::any, [](const extents &e) { return e.taps == 1 && e.inner <= 128; }},
-        {layer_kind::uint8_convolution, vnni::any,
-                [](const extents &e) { return e.taps != 1 && e.inner * e.taps <= 32 && e.columns >= 12; }},
+        // Products without steps, whose sums go through memory once more.
+        // Up to 2, of single rows not written down; Zen 4; 2026-11-25; `scripts/measure layers`.
+        {int8_product, with, [](auto &e) { return e.weights <= 1 << 20; }},
+        {uint8_product, any, [](auto &e) { return e.weights <= 4096; }},
+        {uint8_convolution, any, [](auto &e) { return e.taps == 1 && e.inner <= 128; }},
+        {uint8_convolution, any, [](auto &e) { return e.taps != 1 && e.inner * e.taps <= 32 && e.columns >= 12; }},
         // The same; Zen 3; 2026-11-25; the same.
-        {layer_kind::uint8_product, vnni::without, [](const extents &e) { return e.weights <= 16384; }},
-        {layer_kind::uint8_convolution, vnni::without, [](const extents &e) { return e.taps == 1 && e.columns <= 8; }},
-        {layer_kind::uint8_convolution, vnni::without,
-                [](const extents &e) { return e.taps != 1 && e.inner <= 4 && e.inner * e.taps <= 4 * e.of_group; }},
-        // 1.6 to 2.9 for fewer than 32 columns, by 64 rows and more, and for fewer weights not written down; Zen 3;
-        // 2026-11-25; not written down.
-        {layer_kind::narrow_product, vnni::any, [](const extents &e) { return e.columns < 32 || e.weights < 64 * 64; }},
-        // 128 and 1024 rows by 64 x 64 weights 1.03 and 1.14, by 128 x 128 0.98 and 1.06, by 192 x 192 0.94 and 1.00,
-        // 64
-        // rows by 64 x 64 0.97; Zen 3; 2026-11-26; not written down. The steps' own pass takes longer than to widen so
-        // few weights to memory.
-        {layer_kind::narrow_product, vnni::any, [](const extents &e) { return e.rows > 64 && e.weights < 192 * 192; }},
-        // 1x1 convolutions, whose sums are transposed: 1.02 to 1.5, but by 49 positions 0.3 to 0.97; Zen 3; 2026-11-25;
-        // `scripts/measure weights` for 49 positions, of others not written down. Open positions were not measured.
-        {layer_kind::narrow_convolution, vnni::any,
-                [](const extents &e) {
-                    return e.columns < 32 || e.weights < 64 * 64 || !e.rows
-                            || (e.rows > 49 && (e.columns < 256 || e.inner < 256));
-                }},
-        // 784 positions by 256 channels and filters or more 1.01, up to 400 0.78 to 0.99; Zen 3; 2026-11-25; not
-        // written
-        // down.
-        {layer_kind::narrow_convolution, vnni::any, [](const extents &e) { return e.rows > 400; }},
+        {uint8_product, without, [](auto &e) { return e.weights <= 16384; }},
+        {uint8_convolution, without, [](auto &e) { return e.taps == 1 && e.columns <= 8; }},
+        {uint8_convolution, without,
+                [](auto &e) { return e.taps != 1 && e.inner <= 4 && e.inner * e.taps <= 4 * e.of_group; }},
+        // Weight-only products, whose steps have a pass of their own.
+        // 1.6 to 2.9 by 64 rows and more; Zen 3; 2026-11-25; command not written down.
+        {narrow_product, any, [](auto &e) { return e.columns < 32; }},
+        // Nothing of this row was written down but its date, 2026-11-25.
+        {narrow_product, any, [](auto &e) { return e.weights < 64 * 64; }},
+        // 128 and 1024 rows by 64 x 64 1.03 and 1.14, by 128 x 128 0.98 and 1.06, by 192 x 192 0.94 and 1.00;
+        // Zen 3; 2026-11-26; command not written down.
+        {narrow_product, any, [](auto &e) { return e.rows > 64 && e.weights < 192 * 192; }},
+        // Weight-only 1x1 convolutions, whose sums are transposed. Of the first row nothing was written down.
+        {narrow_convolution, any, [](auto &e) { return e.columns < 32 || e.weights < 64 * 64 || !e.rows; }},
+        // 1.02 to 1.5, but 0.3 to 0.97 by 49 positions; Zen 3; 2026-11-25; `scripts/measure weights` has 49 positions,
+        // of others the command was not written down.
+        {narrow_convolution, any, [](auto &e) { return e.rows > 49 && (e.columns < 256 || e.inner < 256); }},
+        // 784 positions 1.01, up to 400 0.78 to 0.99; Zen 3; 2026-11-25; command not written down.
+        {narrow_convolution, any, [](auto &e) { return e.rows > 400; }},
 };
 
 const measurement *find(layer_kind kind, const extents &e) {
     const auto available = environment::usable_features();
     const bool has_vnni = targets::has(available, targets::avx512_vnni) || targets::has(available, targets::avx2_vnni);
-    const auto other = has_vnni ? vnni::without : vnni::with;
+    const auto other = has_vnni ? without : with;
     const auto *const found = std::ranges::find_if(
             measurements, [&](const measurement &m) { return m.kind == kind && m.processors != other && m.covers(e); });
     return found == std::ranges::end(measurements) ? nullptr : found;
@@ -108,7 +103,7 @@ std::string fast_in_ort_product(const graph &g, const node &n) {
     const auto weights = volume(shape).value_or(0);
     const measurement *found = nullptr;
     if (n.op_type == "MatMulInteger") {
-        found = find(is_int8 ? layer_kind::int8_product : layer_kind::uint8_product, {weights});
+        found = find(is_int8 ? int8_product : uint8_product, {weights});
     } else {
         // ONNX Runtime multiplies int8 weights in plain code, and has no zero point for each filter, nor dilations with
         // SAME.
@@ -116,11 +111,11 @@ std::string fast_in_ort_product(const graph &g, const node &n) {
         if (is_int8 || weights == 0 || has_zero_points || n.get("auto_pad", std::string("NOTSET")) != "NOTSET")
             return {};
         const auto group = std::max<std::int64_t>(n.get("group", std::int64_t {1}), 1);
-        found = find(layer_kind::uint8_convolution,
-                {weights, shape[1], shape[0], weights / (shape[0] * shape[1]), shape[0] / group});
+        found = find(
+                uint8_convolution, {weights, shape[1], shape[0], weights / (shape[0] * shape[1]), shape[0] / group});
     }
     if (!found) return {};
-    return concat("ONNX Runtime's is as fast ", found->processors == vnni::without ? "without VNNI and " : "",
+    return concat("ONNX Runtime's is as fast ", found->processors == without ? "without VNNI and " : "",
             "without operators behind it");
 }
 
@@ -135,7 +130,7 @@ std::string fast_in_ort_narrow(const graph &g, const layers::match::layer_match 
         const auto rows = is_convolution ? dims(x->begin() + 2, x->end()) : dims(x->begin(), x->end() - 1);
         if (is_known(rows)) e.rows = volume(rows);
     }
-    return find(is_convolution ? layer_kind::narrow_convolution : layer_kind::narrow_product, e)
+    return find(is_convolution ? narrow_convolution : narrow_product, e)
             ? "ONNX Runtime's nodes are as fast for such extents"
             : "";
 }
