@@ -6,7 +6,6 @@
 #include "onnx/operation.hpp"
 #include "onnx/refusal.hpp"
 #include "onnxruntime/common/tensor.hpp"
-#include "onnxruntime/common/threads.hpp"
 #include "quantization/shape.hpp"
 
 namespace dynquant::onnxruntime {
@@ -18,18 +17,16 @@ std::size_t size_in_bytes(const onnx::value &v) {
 
 } // namespace
 
-kernel::kernel(const OrtApi &api, onnx::node n, node_ports ports, int threads)
+kernel::kernel(const OrtApi &api, onnx::node n, node_ports ports)
     : api_(api)
     , node_(std::move(n))
-    , ports_(std::move(ports))
-    , threads_(threads) {}
+    , ports_(std::move(ports)) {}
 
 void kernel::prepare_for(const shapes &s) {
     cache_.add(prepare(s));
 }
 
 void kernel::compute(OrtKernelContext &context) {
-    const session_threads threads(api_, &context, threads_);
     const auto in = read_inputs(context);
     const auto matches = [&](const cached_operation &p) { return p.matches(in); };
     const auto current = cache_.find_or_add(matches, [&] {

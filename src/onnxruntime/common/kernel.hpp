@@ -35,15 +35,15 @@ struct node_ports {
 
 class kernel {
   public:
-    /// The node comes without shapes. threads: as session_threads takes it.
-    kernel(const OrtApi &api, onnx::node n, node_ports ports, int threads = 0);
+    /// The node comes without shapes.
+    kernel(const OrtApi &api, onnx::node n, node_ports ports);
 
     /// Prepares for inputs of these shapes before they come. Nothing: left out, or constant. Throws what
     /// onnx::prepare() throws.
     using shapes = std::array<std::optional<dims>, 3>;
     void prepare_for(const shapes &s);
 
-    /// Throws what onnx::prepare() throws. May be called from many threads at once.
+    /// During a session_threads. Throws what onnx::prepare() throws. May be called from many threads at once.
     void compute(OrtKernelContext &context);
 
     const OrtApi &api() const { return api_; }
@@ -70,7 +70,6 @@ class kernel {
     const OrtApi &api_;
     onnx::node node_; // without shapes, which come with the tensors
     node_ports ports_;
-    int threads_;
     newest<cached_operation> cache_; // by shapes
 };
 

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "onnxruntime/common/status.hpp"
+#include "onnxruntime/common/threads.hpp"
 #include "onnxruntime/domains/inference.hpp"
 #include "onnxruntime/domains/node_info.hpp"
 
@@ -43,7 +44,10 @@ custom_op::custom_op(const OrtApi &runtime, const registration &o, const kernel_
     };
     KernelComputeV2 = [](void *op_kernel, OrtKernelContext *context) {
         auto &k = *static_cast<kernel *>(op_kernel);
-        return guarded(k.api(), [&] { k.compute(*context); });
+        return guarded(k.api(), [&] {
+            const session_threads threads(k.api(), context, 0);
+            k.compute(*context);
+        });
     };
     KernelDestroy = [](void *op_kernel) { delete static_cast<kernel *>(op_kernel); };
     InferOutputShapeFn = infer;

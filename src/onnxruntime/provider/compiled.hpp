@@ -14,19 +14,28 @@
 
 namespace dynquant::onnxruntime {
 
-class fused_node {
-  public:
-    virtual ~fused_node() = default;
-
-    /// Runs on the session's threads. Throws error. Thread safe.
-    virtual void compute(OrtKernelContext &context) = 0;
-};
-
 struct compile_arguments {
     const OrtApi &api;
     const graph &g;                           // that was matched, with the present addresses of constants
     std::vector<std::string> inputs, outputs; // the fused node's, in order
-    int threads;
+    int threads;                              // as session_threads takes it
+    bool &freed; // whether weights of the session were freed since memory was given back to the system
+};
+
+class fused_node : public OrtNodeComputeInfo {
+  public:
+    explicit fused_node(const compile_arguments &a);
+    virtual ~fused_node() = default;
+
+  protected:
+    const OrtApi &api_;
+
+  private:
+    /// On the session's threads. Throws error. Thread safe.
+    virtual void compute(OrtKernelContext &context) = 0;
+
+    int threads_;
+    bool &freed_;
 };
 
 // Each prepares at once where the shapes are known, so that an invalid node is refused when the session is created, and

@@ -5,7 +5,6 @@
 #include "layers/match/describe.hpp"
 #include "onnxruntime/common/newest.hpp"
 #include "onnxruntime/common/tensor.hpp"
-#include "onnxruntime/common/threads.hpp"
 #include "onnxruntime/provider/compiled.hpp"
 #include "quantization/environment.hpp"
 #include "quantization/shape.hpp"
@@ -30,8 +29,7 @@ layers::layer_problem problem_of(const graph &g, const layer_match &m) {
 class compiled_layer : public fused_node {
   public:
     compiled_layer(const compile_arguments &a, const layer_match &m)
-        : api_(a.api)
-        , threads_(a.threads)
+        : fused_node(a)
         , problem_(problem_of(a.g, m))
         , x_input_(index_of(a.g, m.x, a.inputs)) {
         if (const auto &d = problem_.description(); !d.prepare) {
@@ -46,8 +44,8 @@ class compiled_layer : public fused_node {
         if (const auto &shape = a.g.values[m.x].shape; is_known(shape)) layers_.add(make_layer(*shape));
     }
 
+  private:
     void compute(OrtKernelContext &context) override {
-        const session_threads threads(api_, &context, threads_);
         const auto &x = *input_of(api_, context, x_input_);
         const auto shape = shape_of(api_, x);
         const auto matches = [&](const layers::layer &l) { return shape == l.x(); };
@@ -61,7 +59,6 @@ class compiled_layer : public fused_node {
         idle_.give_back(std::move(memory));
     }
 
-  private:
     std::shared_ptr<const layers::layer> make_layer(const dims &x) const {
         return std::make_shared<const layers::layer>(problem_, x);
     }
@@ -87,8 +84,6 @@ class compiled_layer : public fused_node {
         return data_of(api_, tensor);
     }
 
-    const OrtApi &api_;
-    int threads_;
     layers::layer_problem problem_;
     std::size_t x_input_, x_zero_point_input_ = none, x_scale_input_ = none; // none: known, or no input
     float x_scale_ = 1;
@@ -99,8 +94,7 @@ class compiled_layer : public fused_node {
 class compiled_group : public fused_node {
   public:
     compiled_group(const compile_arguments &a, const std::vector<layer_match> &matches)
-        : api_(a.api)
-        , threads_(a.threads) {
+        : fused_node(a) {
         for (const auto &m : matches)
             parts_.push_back({problem_of(a.g, m), index_of(a.g, m.y, a.outputs)});
         const auto x = a.g.nodes[a.g.values[matches.front().x].producer].inputs.front();
@@ -108,8 +102,8 @@ class compiled_group : public fused_node {
         if (const auto &shape = a.g.values[x].shape; is_known(shape)) prepared_.add(make_prepared(*shape));
     }
 
+  private:
     void compute(OrtKernelContext &context) override {
-        const session_threads threads(api_, &context, threads_);
         const auto &x = *input_of(api_, context, x_input_);
         const auto shape = shape_of(api_, x);
         const auto matches = [&](const prepared &p) { return shape == p.x; };
@@ -126,7 +120,6 @@ class compiled_group : public fused_node {
         idle_.give_back(std::move(memory));
     }
 
-  private:
     struct part {
         layers::layer_problem problem;
         std::size_t output;
@@ -150,8 +143,6 @@ class compiled_group : public fused_node {
         return std::make_shared<const prepared>(prepared {x, std::move(made), {prepare, x, rows, {}}});
     }
 
-    const OrtApi &api_;
-    int threads_;
     std::vector<part> parts_;
     std::size_t x_input_ = none;
     newest<prepared> prepared_;

@@ -2,7 +2,6 @@
 
 #include "layers/match/describe.hpp"
 #include "onnxruntime/common/tensor.hpp"
-#include "onnxruntime/common/threads.hpp"
 #include "onnxruntime/provider/compiled.hpp"
 #include "quantization/environment.hpp"
 
@@ -13,16 +12,15 @@ class compiled_narrow : public fused_node {
   public:
     compiled_narrow(
             const compile_arguments &a, const layers::match::layer_match &m, std::shared_ptr<narrow_memory_pool> memory)
-        : api_(a.api)
-        , threads_(a.threads)
+        : fused_node(a)
         , layer_(describe_narrow(a.g, m), environment::usable_features())
         , x_input_(index_of(a.g, m.x, a.inputs))
         , idle_(std::move(memory)) {
         if (const auto &shape = a.g.values[m.x].shape; is_known(shape)) layer_.y_of(*shape);
     }
 
+  private:
     void compute(OrtKernelContext &context) override {
-        const session_threads threads(api_, &context, threads_);
         const auto &x = *input_of(api_, context, x_input_);
         const dims shape(shape_of(api_, x));
         auto *const y = static_cast<float *>(make_output(api_, context, 0, layer_.y_of(shape)));
@@ -31,9 +29,6 @@ class compiled_narrow : public fused_node {
         idle_->give_back(std::move(memory));
     }
 
-  private:
-    const OrtApi &api_;
-    int threads_;
     layers::narrow_layer layer_;
     std::size_t x_input_;
     std::shared_ptr<narrow_memory_pool> idle_;

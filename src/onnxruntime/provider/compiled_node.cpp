@@ -43,16 +43,17 @@ std::optional<kernel::shapes> known_shapes(const graph &g, const node &n) {
 class compiled_node : public fused_node {
   public:
     compiled_node(const compile_arguments &a, const node &n)
-        : kernel_(a.api, onnx_node(a.g, n), ports_of(a, n), a.threads) {
+        : fused_node(a)
+        , kernel_(a.api, onnx_node(a.g, n), ports_of(a, n)) {
         if (const auto shapes = known_shapes(a.g, n))
             kernel_.prepare_for(*shapes);
         else
             onnx::output_types(onnx_node(a.g, n)); // checks what needs no shapes
     }
 
+  private:
     void compute(OrtKernelContext &context) override { kernel_.compute(context); }
 
-  private:
     kernel kernel_;
 };
 

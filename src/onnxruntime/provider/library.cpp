@@ -13,6 +13,7 @@
 
 #include "dynquant/version.hpp"
 #include "onnxruntime/common/status.hpp"
+#include "onnxruntime/common/threads.hpp"
 #include "onnxruntime/provider/claims.hpp"
 #include "onnxruntime/provider/compiled.hpp"
 #include "quantization/text.hpp"
@@ -71,32 +72,6 @@ void give_back_freed_memory() {
 #endif
 }
 
-struct compute_info : OrtNodeComputeInfo {
-    compute_info(const OrtApi &of, std::unique_ptr<fused_node> n, bool &f)
-        : OrtNodeComputeInfo {}
-        , api(of)
-        , node(std::move(n))
-        , freed(f) {
-        ort_version_supported = provider_api_version;
-        CreateState = [](OrtNodeComputeInfo *self, OrtNodeComputeContext *, void **state) -> OrtStatus * {
-            *state = self; // runs have no state of their own
-            auto &info = *static_cast<compute_info *>(self);
-            return guarded(info.api, [&] {
-                if (std::exchange(info.freed, false)) give_back_freed_memory();
-            });
-        };
-        Compute = [](OrtNodeComputeInfo *self, void *, OrtKernelContext *context) -> OrtStatus * {
-            auto &info = *static_cast<compute_info *>(self);
-            return guarded(info.api, [&] { info.node->compute(*context); });
-        };
-        ReleaseState = [](OrtNodeComputeInfo *, void *) {};
-    }
-
-    const OrtApi &api;
-    std::unique_ptr<fused_node> node;
-    bool &freed; // whether weights of the session were freed since memory was given back
-};
-
 /// The provider of one session.
 class provider : public OrtEp {
   public:
@@ -119,17 +94,16 @@ class provider : public OrtEp {
                           OrtNodeComputeInfo **infos, OrtNode **) noexcept -> OrtStatus * {
             auto &p = *static_cast<provider *>(self);
             return guarded(p.api_, [&] {
-                std::vector<std::unique_ptr<compute_info>> compiled;
+                std::vector<std::unique_ptr<fused_node>> compiled;
                 for (std::size_t i = 0; i < count; ++i)
-                    compiled.push_back(
-                            std::make_unique<compute_info>(p.api_, p.compile(*graphs[i], *fused[i]), p.freed_));
+                    compiled.push_back(p.compile(*graphs[i], *fused[i]));
                 for (std::size_t i = 0; i < count; ++i)
                     infos[i] = compiled[i].release();
             });
         };
         ReleaseNodeComputeInfos = [](OrtEp *, OrtNodeComputeInfo **infos, std::size_t count) noexcept {
             for (std::size_t i = 0; i < count; ++i)
-                delete static_cast<compute_info *>(infos[i]);
+                delete static_cast<fused_node *>(infos[i]);
         };
     }
 
@@ -160,7 +134,7 @@ class provider : public OrtEp {
 
     std::unique_ptr<fused_node> compile(const OrtGraph &from, const OrtNode &fused) {
         const compile_arguments args {
-                api_, graph_, input_names(api_, fused), output_names(api_, fused), options_.threads};
+                api_, graph_, input_names(api_, fused), output_names(api_, fused), options_.threads, freed_};
         const auto is_claimed = [&](const std::string &name) { return claims_.contains(name); };
         const auto y = std::ranges::find_if(args.outputs, is_claimed);
         if (y == args.outputs.end())
@@ -258,6 +232,30 @@ class factory : public OrtEpFactory {
 };
 
 } // namespace
+
+fused_node::fused_node(const compile_arguments &a)
+    : OrtNodeComputeInfo {}
+    , api_(a.api)
+    , threads_(a.threads)
+    , freed_(a.freed) {
+    ort_version_supported = provider_api_version;
+    CreateState = [](OrtNodeComputeInfo *self, OrtNodeComputeContext *, void **state) -> OrtStatus * {
+        *state = self; // runs have no state of their own
+        auto &node = *static_cast<fused_node *>(self);
+        return guarded(node.api_, [&] {
+            if (std::exchange(node.freed_, false)) give_back_freed_memory();
+        });
+    };
+    Compute = [](OrtNodeComputeInfo *self, void *, OrtKernelContext *context) -> OrtStatus * {
+        auto &node = *static_cast<fused_node *>(self);
+        return guarded(node.api_, [&] {
+            const session_threads threads(node.api_, context, node.threads_);
+            node.compute(*context);
+        });
+    };
+    ReleaseState = [](OrtNodeComputeInfo *, void *) {};
+}
+
 } // namespace dynquant::onnxruntime
 
 extern "C" {

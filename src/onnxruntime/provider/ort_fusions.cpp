@@ -97,16 +97,12 @@ const node *partner_behind(const graph &g, const node &dequantize) {
     });
 }
 
-/// A product by which ONNX Runtime may replace a DynamicQuantizeLinear.
-const node *product_behind(const graph &g, const node &n, const std::vector<bool> &is_claimed) {
-    return find_consumer(g, n, [&](const node &c) {
-        return layers::match::is_product(c) && !is_claimed[static_cast<std::size_t>(&c - g.nodes.data())];
-    });
-}
-
 /// The node with which ONNX Runtime may fuse or remove one that quantizes, or null.
 const node *partner_of(const graph &g, const node &n, const std::vector<bool> &is_claimed) {
-    if (n.is("DynamicQuantizeLinear")) return product_behind(g, n, is_claimed);
+    if (n.is("DynamicQuantizeLinear")) // which ONNX Runtime may replace together with a product
+        return find_consumer(g, n, [&](const node &c) {
+            return layers::match::is_product(c) && !is_claimed[static_cast<std::size_t>(&c - g.nodes.data())];
+        });
     const auto s = sides_of(g, n);
     if (s.scale != s.real || (s.scale != type::float32 && s.scale != type::float16))
         return nullptr; // it cannot even compute this one
