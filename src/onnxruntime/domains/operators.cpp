@@ -22,24 +22,9 @@ constexpr registration table[] = {
         {"com.vai.quantize", "VitisDequantizeLinear", quark, "ExtendedDequantizeLinear"},
 };
 
-void add_quantizing(std::vector<kernel_types> &result, const std::vector<onnx::element_type> &reals,
+std::vector<kernel_types> dequantizing(const std::vector<onnx::element_type> &reals,
         const std::vector<onnx::element_type> &scales, const std::vector<onnx::element_type> &quantized) {
-    for (const auto x : reals)
-        for (const auto s : scales)
-            for (const auto y : quantized)
-                result.push_back({{x, s, y}, {y}}); // the zero point has the type of y
-}
-
-void add_computing(std::vector<kernel_types> &result, const std::vector<onnx::element_type> &reals,
-        const std::vector<onnx::element_type> &scales, const std::vector<onnx::element_type> &quantized) {
-    for (const auto x : reals)
-        for (const auto s : scales)
-            for (const auto y : quantized)
-                result.push_back({{x}, {y, s, y}});
-}
-
-void add_dequantizing(std::vector<kernel_types> &result, const std::vector<onnx::element_type> &reals,
-        const std::vector<onnx::element_type> &scales, const std::vector<onnx::element_type> &quantized) {
+    std::vector<kernel_types> result;
     for (const auto x : quantized)
         for (const auto s : scales) {
             auto outputs = reals; // the scale's type first: without output_dtype y is of that
@@ -47,6 +32,7 @@ void add_dequantizing(std::vector<kernel_types> &result, const std::vector<onnx:
             for (const auto y : outputs)
                 result.push_back({{x, s, x}, {y}});
         }
+    return result;
 }
 
 } // namespace
@@ -61,11 +47,13 @@ std::vector<kernel_types> combinations(const OrtApi &api, const registration &o)
     const auto versions = onnx::versions_of(o.onnx_domain, o.op_type); // named, as g++ 14 warns of a temporary's back()
     const auto &newest = versions.back();
     const auto reals = known_types(api, newest.real), quantized = known_types(api, newest.quantized);
-    const auto add = newest.dynamic             ? add_computing
-            : newest.dir == direction::quantize ? add_quantizing
-                                                : add_dequantizing;
+    const auto scales = known_types(api, newest.scale);
+    if (newest.dir == direction::dequantize) return dequantizing(reals, scales, quantized);
     std::vector<kernel_types> result;
-    add(result, reals, known_types(api, newest.scale), quantized);
+    for (const auto x : reals)
+        for (const auto s : scales)
+            for (const auto y : quantized) // which the zero point has the type of
+                result.push_back(newest.dynamic ? kernel_types {{x}, {y, s, y}} : kernel_types {{x, s, y}, {y}});
     return result;
 }
 

@@ -170,7 +170,7 @@ class provider : public OrtEp {
     has_shape_function has_shape_;
     options options_;
     session_initializers initializers_;
-    // What is not compiled yet, by y, of the graph that ONNX Runtime asked about last. Both are empty in between.
+    // What is not compiled yet of the graph that ONNX Runtime asked about last, by y. Both are empty when all of it is.
     std::map<std::string, claimed> claims_;
     graph graph_;
     const OrtLogger *logger_;
