@@ -35,6 +35,16 @@ TEST(model_run, describes_itself) {
     EXPECT_EQ(m.inputs().front().type, uint8);
 }
 
+TEST(model_run, zero_points_by_hand) {
+    auto g = product_graph();
+    g.nodes.front().inputs = {"x", "w", "zx", "zw"};
+    g.initializers["zx"] = tensor_of<std::uint8_t>(uint8, {}, {2});
+    g.initializers["zw"] = tensor_of<std::int8_t>(int8, {2}, {1, -1});
+    // x - 2: -1 0 1; w - zw: 0 -1, 2 5, -129 128
+    EXPECT_EQ(run<std::int32_t>(g, std::vector<std::uint8_t> {1, 2, 3, 2, 2, 2}, 4),
+            (std::vector<std::int32_t> {-129, 129, 0, 0}));
+}
+
 TEST(model_run, zero_points_of_each_matrix_by_hand) {
     auto g = product_graph();
     g.inputs.front().shape = dims {1, 3};
@@ -78,6 +88,15 @@ using integers = std::vector<std::int64_t>;
 
 graph pool(const std::vector<attribute> &attributes, onnx::element_type type, const dims &x) {
     return one_node({"MaxPool", "", "", {"x"}, {}, attributes}, type, x);
+}
+
+TEST(model_run, pooling_by_hand) {
+    const auto g =
+            pool({{"kernel_shape", integers {2, 3}}, {"pads", integers {0, 2, 1, 2}}, {"strides", integers {1, 2}}},
+                    int8, {1, 1, 2, 3});
+    // Rows -5 -1 -3, -2 -4 -6 and one of padding; windows end at columns 0, 2 and 4
+    EXPECT_EQ(run<std::int8_t>(g, std::vector<std::int8_t> {-5, -1, -3, -2, -4, -6}, 6),
+            (std::vector<std::int8_t> {-2, -1, -3, -2, -2, -6}));
 }
 
 // 2^43 taps, all but one of them padding.

@@ -102,6 +102,14 @@ class Codify(Program):
             expected = numpy.maximum([bias, -bias], 0)
             self.assertLess(numpy.abs(y - expected).max(), abs(bias) * 1e-6)
 
+    def test_an_input_that_is_an_output(self):
+        model = float_model()
+        model.graph.output.append(model.graph.input[0])
+        onnx.save(model, self.folder / "float.onnx")
+        self.codify()
+        self.prints("run", "q.onnx", "--input", "x.npy", "--output", "results")
+        self.assertEqual((self.folder / "results" / "x.npy").read_bytes(), (self.folder / "x.npy").read_bytes())
+
     def test_a_window_that_is_not_that_of_the_weights(self):
         self.save_model(
             "(float[1, 2, 9] x) => (float[] y) { [c] y = Conv <kernel_shape = [2]> (x, w) }",

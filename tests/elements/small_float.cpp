@@ -31,6 +31,21 @@ TEST(small_float, from_a_negative_nan_by_hand) {
     EXPECT_EQ(float_of<data_type::f4_e2m1>::from(-nan).bits, 7); // it has none: the largest, and positive
 }
 
+TEST(small_float, by_hand_beside_those_of_conformance) {
+    EXPECT_EQ(float16::from(0x1.ffcp-15F).bits, 0x0400); // a tie, to the least normal number
+    EXPECT_EQ(float16::from(0x1p-25F).bits, 0);          // a tie
+    EXPECT_EQ(float16::from(-0x1.8p-24F).bits, 0x8002);
+    EXPECT_EQ(bfloat16::from(0x1.fefffep127F).bits, 0x7f7f);
+    EXPECT_EQ(bfloat16::from(0x1.ffp127F).bits, 0x7f80); // a tie
+    EXPECT_EQ(bfloat16::from(0x1p-134F).bits, 0);
+    EXPECT_EQ(float8_e4m3::from(0x1p-10F).bits, 0);
+    EXPECT_EQ(float8_e4m3::from(0x1.8p-9F).bits, 2);
+    EXPECT_EQ(float_of<data_type::f8_e5m2>::from(1.375F).bits, 0x3e);
+    EXPECT_TRUE(std::isnan(float_of<data_type::f8_e4m3fnuz> {0x80}.value()));
+    EXPECT_EQ(float_of<data_type::f6_e2m3>::from(0.0625F).bits, 0);
+    EXPECT_EQ(float_of<data_type::f6_e3m2>::from(1.375F).bits, 0x0e);
+}
+
 /// A number and the midpoint to the next number, each with its neighbouring floats.
 std::vector<float> floats_around(float value, float next) {
     std::vector<float> result;

@@ -221,6 +221,11 @@ TEST(converted_rows, in_blocks_of_rows) {
 }
 
 // Elements do not overlap although the dims interleave: offsets 0 3 6 and 2 5 8.
+TEST_P(row_shapes, dims_of_one_have_any_stride) {
+    ASSERT_TRUE(mixed({1, 5, 1, 7, 1}, {1, 1, 1, 7, 1}, {3, 7, 0, 1, 999}, {0, 7, 0, 1, 1}));
+    ASSERT_TRUE(mixed({1, 1, 1}, {1, 1, 1}, {5, 0, 7}, {0, 0, 0}));
+}
+
 TEST_P(row_shapes, interleaved_dst) {
     ASSERT_TRUE(mixed({2, 3}, {2, 3}, {}, {2, 3}));
     ASSERT_TRUE(mixed({2, 3}, {1, 3}, {}, {2, 3}));

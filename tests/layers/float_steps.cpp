@@ -1,5 +1,5 @@
 // The steps of a layer have the bits of ONNX's operators one by one, on every instruction set and in both layouts.
-// `dqbench verify --only layers.steps` has the other chains, among them those that end in bytes, and NaN.
+// `dqbench verify --only layers.steps` has the other chains.
 #include <bit>
 #include <cmath>
 #include <cstring>
