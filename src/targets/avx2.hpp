@@ -250,7 +250,6 @@ struct avx2 : vector_operators<32>, avx2_bytes {
         store_packed(p, words(a));
     }
     // Vectors of bytes.
-    static integers splat_bytes(int value) { return _mm256_set1_epi8(static_cast<char>(value)); }
     static integers min_bytes(integers a, integers b) { return _mm256_min_epu8(a, b); }
     static integers shift_words_right(integers a, int by) { return _mm256_srl_epi16(a, _mm_cvtsi32_si128(by)); }
     /// 0 where a > b, as s8, does not hold.

@@ -54,7 +54,7 @@ struct avx2_bytes : byte_layouts {
 
     // Tables of 16 bytes.
     static __m256i load_bits(const void *p) { return _mm256_loadu_si256(static_cast<const __m256i *>(p)); }
-    static __m256i splat_bytes(std::int8_t x) { return _mm256_set1_epi8(x); }
+    static __m256i splat_bytes(int x) { return _mm256_set1_epi8(static_cast<char>(x)); }
     /// p[0] to p[15] in each 128-bit lane.
     static __m256i splat_16_bytes(const void *p) { return _mm256_broadcastsi128_si256(_mm_loadu_si128(as_vector(p))); }
     /// table[x % 16] within each 128-bit lane; 0 where x is negative as a signed byte.

@@ -202,7 +202,6 @@ struct avx512 : vector_operators<64>, avx512_bytes {
         _mm_storeu_si128(reinterpret_cast<__m128i *>(p), _mm512_cvtusepi32_epi8(positive));
     }
     // Vectors of bytes.
-    static integers splat_bytes(int value) { return _mm512_set1_epi8(static_cast<char>(value)); }
     static integers min_bytes(integers a, integers b) { return _mm512_min_epu8(a, b); }
     static integers shift_words_right(integers a, int by) { return _mm512_srl_epi16(a, _mm_cvtsi32_si128(by)); }
     /// 0 where a > b, as s8, does not hold.

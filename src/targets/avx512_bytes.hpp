@@ -52,7 +52,7 @@ struct avx512_bytes : byte_layouts {
 
     // Tables of 16 bytes.
     static __m512i load_bits(const void *p) { return _mm512_loadu_si512(p); }
-    static __m512i splat_bytes(std::int8_t x) { return _mm512_set1_epi8(x); }
+    static __m512i splat_bytes(int x) { return _mm512_set1_epi8(static_cast<char>(x)); }
     /// p[0] to p[15] in each 128-bit lane.
     static __m512i splat_16_bytes(const void *p) { return _mm512_broadcast_i32x4(load_bytes(p)); }
     /// table[x % 16] within each 128-bit lane; 0 where x is negative as a signed byte.
