@@ -91,54 +91,21 @@ const char *find_name(nonfinite value) {
     return nullptr;
 }
 
-namespace {
-
-template <typename Enum>
-const char *name_of(Enum value) {
-    const char *name = find_name(value);
-    return name ? name : "unknown";
-}
-
-} // namespace
-
-const char *to_string(data_type type) {
-    return name_of(type);
-}
-
-const char *to_string(direction dir) {
-    return name_of(dir);
-}
-
-const char *to_string(numerics rule) {
-    return name_of(rule);
-}
-
-const char *to_string(precision value) {
-    return name_of(value);
-}
-
-const char *to_string(kernel_kind kind) {
-    return name_of(kind);
-}
-
-const char *to_string(isa value) {
-    return name_of(value);
-}
-
-const char *to_string(scale_range value) {
-    return name_of(value);
-}
-
-const char *to_string(scale_rounding value) {
-    return name_of(value);
-}
-
-const char *to_string(scale_quotient value) {
-    return name_of(value);
-}
-
-const char *to_string(nonfinite value) {
-    return name_of(value);
-}
+#define DYNQUANT_NAMES(Enum)                                                                                           \
+    const char *to_string(Enum value) {                                                                                \
+        const char *name = find_name(value);                                                                           \
+        return name ? name : "unknown";                                                                                \
+    }
+DYNQUANT_NAMES(data_type)
+DYNQUANT_NAMES(direction)
+DYNQUANT_NAMES(numerics)
+DYNQUANT_NAMES(precision)
+DYNQUANT_NAMES(kernel_kind)
+DYNQUANT_NAMES(isa)
+DYNQUANT_NAMES(scale_range)
+DYNQUANT_NAMES(scale_rounding)
+DYNQUANT_NAMES(scale_quotient)
+DYNQUANT_NAMES(nonfinite)
+#undef DYNQUANT_NAMES
 
 } // namespace dynquant
