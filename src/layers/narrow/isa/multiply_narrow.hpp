@@ -400,18 +400,6 @@ struct panel_scratch {
     float *floats, *accumulators, *padded_sums;
 };
 
-template <typename V>
-struct row_of_ones {
-    alignas(64) float values[panel_columns<V>];
-};
-template <typename V>
-constexpr row_of_ones<V> ones = [] {
-    row_of_ones<V> result = {};
-    for (auto &one : result.values)
-        one = 1;
-    return result;
-}();
-
 /// Rows of weights that are multiplied at a time, at most. Bytes that are read once are one chunk. Others are of an
 /// even number of rows.
 template <typename V>
@@ -430,13 +418,10 @@ void take_chunk(tile_call &t, const narrow_panels &p, std::int64_t k, std::int64
     t.begins = in_block == 0;
     t.ends = t.count == rest || (k + t.count) % p.block == 0;
     t.is_first = k < p.block;
-    if (p.are_weights_scaled) {
-        t.parameters = {0, ones<V>.values, nullptr};
-    } else {
-        const auto first = panel * p.parameters.of_panel + k / p.block * panel_columns<V>;
-        t.parameters.scales = p.parameters.scales + first;
-        if (p.parameters.zero_points) t.parameters.zero_points = p.parameters.zero_points + first;
-    }
+    if (p.are_weights_scaled) return;
+    const auto first = panel * p.parameters.of_panel + k / p.block * panel_columns<V>;
+    t.parameters.scales = p.parameters.scales + first;
+    if (p.parameters.zero_points) t.parameters.zero_points = p.parameters.zero_points + first;
 }
 
 /// Sets the chunk's weights, which begin at row k: where they lie, or widened in the scratch memory.
@@ -487,6 +472,10 @@ void multiply_panel(const narrow_panels &p, const float_rows &x, std::int64_t x_
     t.sums = is_padded ? scratch.padded_sums : y + first;
     t.sums_stride = is_padded ? all : y_stride;
     t.parameters = p.parameters;
+    alignas(64) float ones[panel_columns<V>]; // the scales of weights that have been scaled
+    for (auto &one : ones)
+        one = 1;
+    if (p.are_weights_scaled) t.parameters = {0, ones, nullptr};
     if (how == widening::beside)
         (panels == 1 ? multiply_nibbles<V, 1> : multiply_nibbles<V, 2>)(p, x, panel, t.sums, scratch.bytes);
     else
