@@ -114,7 +114,7 @@ layer::layer(const layer_problem &p, const dims &x)
     : d_(p.description())
     , x_(x)
     , y_is_channels_first_(d_.is_convolution && !d_.y_is_channels_last)
-    , compute_(float_steps_for(p.convolution().available))
+    , compute_(*targets::pick(p.convolution().available, float_steps_table))
     , look_up_(lookup::function_for(p.convolution().available)) {
     for (const auto &s : d_.steps)
         steps_.push_back({s.what, s.a, s.b, s.table});

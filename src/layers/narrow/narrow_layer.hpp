@@ -36,12 +36,6 @@ class narrow_layer {
     void run(const float *x, const dims &x_shape, float *y, memory &m) const;
 
   private:
-    std::int64_t block_of(std::int64_t rows) const;
-    void run_rows(const float *x, std::int64_t rows, float *y, memory &m) const;
-    void run_images(const float *x, const dims &x_shape, float *y, memory &m) const;
-    void compute_steps(const float *products, std::int64_t positions, float *y, std::int64_t position_stride,
-            std::int64_t channel_stride) const;
-
     std::string label_;
     bool is_convolution_;
     std::size_t x_rank_;

@@ -71,6 +71,4 @@ struct float_steps_loops {
 };
 extern const targets::candidate<const float_steps_loops *> float_steps_table[];
 
-const float_steps_loops &float_steps_for(targets::features available);
-
 } // namespace dynquant::layers
