@@ -5,7 +5,7 @@
 #include <string>
 
 #include "dynquant/model.hpp"
-#include "layers/layer.hpp"
+#include "layers/layer/layer.hpp"
 #include "layers/match/graph.hpp"
 
 namespace dynquant::models {

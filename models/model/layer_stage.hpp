@@ -1,7 +1,7 @@
 // The stage of a layer, or of a product of integers alone.
 #pragma once
 
-#include "layers/layer.hpp"
+#include "layers/layer/layer.hpp"
 #include "model/op_node.hpp"
 
 namespace dynquant::models {

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "dynquant/model.hpp"
-#include "layers/block_sums.hpp"
+#include "layers/conv/block_sums.hpp"
 #include "model/graph.hpp"
 
 namespace dynquant::models {

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "layers/layer.hpp"
+#include "layers/layer/layer.hpp"
 
 namespace dynquant::models {
 

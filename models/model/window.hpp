@@ -1,7 +1,7 @@
 // Sliding windows from the attributes of a node.
 #pragma once
 
-#include "layers/window.hpp"
+#include "layers/conv/window.hpp"
 #include "model/op_node.hpp"
 
 namespace dynquant::models {

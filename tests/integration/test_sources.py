@@ -12,6 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # A layer and the layers that its files may include besides itself: folders or files. The layer of a file is the longest
 # name that matches.
 CORE = {"dynquant", "elements", "parallel", "quantization", "targets"}
+STATEMENT = CORE - {"dynquant"} | {"dynquant/quantization.hpp"}  # not dynquant/onnx.hpp: no front-end
 MAY_INCLUDE = {
     "parallel": set(),
     "elements": {"dynquant"},
@@ -21,7 +22,11 @@ MAY_INCLUDE = {
     "kernels/native": CORE | {"kernels/kernel.hpp"},
     "kernels/onednn": CORE | {"kernels/kernel.hpp", "oneapi"},
     "kernels/reference": CORE | {"kernels/kernel.hpp"},
-    "layers": CORE - {"dynquant"} | {"dynquant/quantization.hpp"},  # not dynquant/onnx.hpp: no front-end
+    "layers/epilogue": STATEMENT,
+    "layers/gemm": STATEMENT,
+    "layers/conv": STATEMENT | {"layers/gemm"},
+    "layers/layer": STATEMENT | {"layers/conv", "layers/epilogue", "layers/gemm"},
+    "layers/match": STATEMENT | {"layers/layer"},
     "graph": CORE | {"kernels/kernels.hpp", "oneapi"},
     "onnx": CORE | {"kernels/kernels.hpp"},
     "onednn_graph": {"dynquant", "graph", "kernels/kernels.hpp", "oneapi", "quantization"},

@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "emulated.hpp"
-#include "layers/depthwise/depthwise.hpp"
-#include "layers/layer.hpp"
-#include "layers/planar/planar.hpp"
+#include "layers/conv/channels_first/channels_first.hpp"
+#include "layers/conv/depthwise/depthwise.hpp"
+#include "layers/layer/layer.hpp"
 #include "oracle/layers.hpp"
 #include "parallel/executor.hpp"
 #include "quantization/environment.hpp"

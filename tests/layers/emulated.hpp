@@ -2,9 +2,9 @@
 // those that are missing: AVX2-VNNI's run on any processor with AVX2, AMX's with AVX-512 VNNI.
 #pragma once
 
-#include "layers/depthwise/depthwise.hpp"
-#include "layers/panel_product.hpp"
-#include "layers/planar/planar.hpp"
+#include "layers/conv/channels_first/channels_first.hpp"
+#include "layers/conv/depthwise/depthwise.hpp"
+#include "layers/gemm/panel_product.hpp"
 
 namespace dynquant::layers {
 

@@ -80,7 +80,7 @@ thread_local tiles emulated;
 #define _tile_dpbssd(sums, a, b) dynquant::test::emulated.multiply<std::int8_t>(sums, a, b)
 #define _tile_dpbusd(sums, a, b) dynquant::test::emulated.multiply<std::uint8_t>(sums, a, b)
 #define amx_int8_panels emulated_amx_int8_panels
-#include "layers/isa/amx_int8.cpp" // NOLINT(bugprone-suspicious-include)
+#include "layers/gemm/isa/amx_int8.cpp" // NOLINT(bugprone-suspicious-include)
 
 namespace dynquant::test {
 

@@ -19,9 +19,9 @@ namespace {
 
 #include "targets/avx2_vnni.hpp"
 
-#include "layers/depthwise/isa/quads.hpp"
-#include "layers/isa/multiply_panels.hpp"
-#include "layers/planar/isa/multiply_cells.hpp"
+#include "layers/conv/channels_first/isa/multiply_cells.hpp"
+#include "layers/conv/depthwise/isa/quads.hpp"
+#include "layers/gemm/isa/multiply_panels.hpp"
 
 namespace dynquant::layers {
 

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "layers/layer.hpp"
+#include "layers/layer/layer.hpp"
 #include "oracle/layers.hpp"
 #include "parallel/float_control.hpp"
 #include "support/random.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "layers/match/matcher.hpp"
-#include "layers/match/narrow_weights.hpp"
+#include "layers/match/weight_only_weights.hpp"
 #include "quantization/shape.hpp"
 
 namespace dynquant::layers::match {

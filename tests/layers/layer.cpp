@@ -1,6 +1,6 @@
 // Layers against their definition, in every layout of x and y; and for shapes of x that no machine can hold, or that
 // have no elements.
-#include "layers/layer.hpp"
+#include "layers/layer/layer.hpp"
 
 #include <cmath>
 #include <limits>

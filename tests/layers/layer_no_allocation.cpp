@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "layers/layer.hpp"
-#include "layers/narrow/narrow_layer.hpp"
+#include "layers/layer/layer.hpp"
+#include "layers/layer/weight_only_layer.hpp"
 #include "quantization/environment.hpp"
 #include "quantization/shape.hpp"
 #include "support/counting_new.hpp"

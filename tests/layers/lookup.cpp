@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "layers/lookup/lookup.hpp"
+#include "layers/epilogue/lookup/lookup.hpp"
 #include "support/guarded_buffer.hpp"
 #include "support/tested_sets.hpp"
 

@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include "layers/narrow/narrow_product.hpp"
+#include "layers/gemm/weight_only/weight_only_product.hpp"
 #include "oracle/layers.hpp"
 #include "parallel/executor.hpp"
 #include "support/random.hpp"

@@ -12,7 +12,7 @@
 
 #include "dynquant/quantization.hpp"
 #include "emulated.hpp"
-#include "layers/packed_product.hpp"
+#include "layers/gemm/packed_product.hpp"
 #include "quantization/environment.hpp"
 #include "support/tested_sets.hpp"
 

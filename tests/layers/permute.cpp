@@ -1,5 +1,5 @@
 // Permutations of dimensions agree with their definition.
-#include "layers/permute.hpp"
+#include "layers/layer/permute.hpp"
 
 #include <algorithm>
 #include <numeric>

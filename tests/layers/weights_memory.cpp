@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "layers/weights_memory.hpp"
+#include "layers/gemm/weights_memory.hpp"
 
 namespace dynquant::layers {
 namespace {

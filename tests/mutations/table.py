@@ -5,8 +5,9 @@ import collections
 # Compiled: the reference, and what it loads and stores with; the native kernel of an instruction set.
 REFERENCE, STORE = "kernels/reference/reference.cpp", "elements/load_store.cpp"
 SCALAR, AVX2 = "kernels/native/isa/scalar_loops.cpp", "kernels/native/isa/avx2_loops.cpp"
-MATMUL, DEPTHWISE, PLANAR = (f"layers/{folder}isa/scalar.cpp" for folder in ("", "depthwise/", "planar/"))
-STEPS, NARROW = "layers/steps/isa/scalar_float_steps.cpp", "layers/narrow/isa/scalar_narrow.cpp"
+MATMUL, DEPTHWISE, PLANAR = (
+    f"layers/{folder}/isa/scalar.cpp" for folder in ("gemm", "conv/depthwise", "conv/channels_first"))
+STEPS, NARROW = "layers/epilogue/isa/scalar_float_steps.cpp", "layers/gemm/weight_only/isa/scalar_narrow.cpp"
 # Changed.
 NUMERICS, COMPUTED = "src/quantization/numerics.hpp", "src/quantization/computed.hpp"
 SMALL_FLOAT, SMALL_FLOATS = "src/elements/small_float.hpp", "src/kernels/native/small_floats.hpp"
@@ -165,7 +166,7 @@ MUTATIONS = [Mutation(*row) for row in [
      "(x[c] * weights[2 * c])", "(x[c] * weights[2 * c] & ~1)", "^layers.depthwise"),
     ("planar: pairs saturate", PLANAR, "src/" + PLANAR, "(pair[0] * w[0] + pair[1] * w[1])",
      "(static_cast<std::int16_t>(pair[0] * w[0] + pair[1] * w[1]))", "^layers.planar"),
-    ("steps: a slope by the reciprocal", STEPS, "src/layers/steps/isa/float_steps_of.hpp",
+    ("steps: a slope by the reciprocal", STEPS, "src/layers/epilogue/isa/epilogue_of.hpp",
      "V::select_less(x, V::splat(0.0F), x * a.at(i), x)",
      "V::select_less(x, V::splat(0.0F), x / (V::splat(1.0F) / a.at(i)), x)", "^layers.steps/.*leaky_relu"),
     ("narrow weights: product and sum rounded apart", NARROW, "src/" + NARROW,

@@ -1,5 +1,5 @@
 """Layers whose weights alone are quantized: DequantizeLinear of constants, MatMul or Gemm of floats and what follows. Their results
-are within the bound of src/layers/narrow/narrow_product.hpp of the exact ones, and a row's are the same bits whatever the other rows are.
+are within the bound of src/layers/gemm/weight_only/weight_only_product.hpp of the exact ones, and a row's are the same bits whatever the other rows are.
 
 DYNQUANT_TEST_SAMPLE=N computes every Nth of the random layers."""
 import collections

@@ -243,7 +243,7 @@ std::vector<float> narrow_factors(const Weights &of, const std::vector<std::byte
     return result;
 }
 
-/// A sum as src/layers/narrow/narrow_product.hpp defines it, of a column's factors.
+/// A sum as src/layers/gemm/weight_only/weight_only_product.hpp defines it, of a column's factors.
 template <typename Weights>
 float narrow_sum(const Weights &of, const float *x, std::int64_t x_stride, const float *w, std::int64_t n) {
     const auto block = are_scaled(of) ? of.inner : of.block;

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "layers/permute.hpp"
+#include "layers/layer/permute.hpp"
 #include "model/operators/operators.hpp"
 #include "model/values.hpp"
 #include "quantization/shape.hpp"

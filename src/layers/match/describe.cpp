@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "elements/table.hpp"
-#include "layers/match/narrow_weights.hpp"
+#include "layers/match/weight_only_weights.hpp"
 #include "quantization/shape.hpp"
 
 namespace dynquant::layers::match {

@@ -1,8 +1,8 @@
 // From nodes to the layer that computes them.
 #pragma once
 
+#include "layers/layer/weight_only_layer.hpp"
 #include "layers/match/matcher.hpp"
-#include "layers/narrow/narrow_layer.hpp"
 
 namespace dynquant::layers::match {
 

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "elements/table.hpp"
-#include "layers/match/narrow_weights.hpp"
+#include "layers/match/weight_only_weights.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
 

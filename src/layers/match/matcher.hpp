@@ -4,7 +4,7 @@
 #include <functional>
 #include <span>
 
-#include "layers/layer.hpp"
+#include "layers/layer/layer.hpp"
 #include "layers/match/graph.hpp"
 
 namespace dynquant::layers::match {

@@ -4,7 +4,7 @@
 #include <cctype>
 #include <utility>
 
-#include "layers/match/narrow_weights.hpp"
+#include "layers/match/weight_only_weights.hpp"
 #include "onnxruntime/provider/compiled.hpp"
 #include "onnxruntime/provider/left_to_ort.hpp"
 #include "quantization/text.hpp"

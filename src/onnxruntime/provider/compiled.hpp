@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "layers/layer/weight_only_layer.hpp"
 #include "layers/match/matcher.hpp"
-#include "layers/narrow/narrow_layer.hpp"
 #include "onnxruntime/provider/read_graph.hpp"
 #include "parallel/pool.hpp"
 

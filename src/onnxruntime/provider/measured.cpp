@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "layers/match/narrow_weights.hpp"
+#include "layers/match/weight_only_weights.hpp"
 #include "onnx/element_type.hpp"
 #include "onnxruntime/provider/left_to_ort.hpp"
 #include "quantization/environment.hpp"

@@ -3,7 +3,7 @@
 #include <span>
 #include <string_view>
 
-#include "layers/match/narrow_weights.hpp"
+#include "layers/match/weight_only_weights.hpp"
 #include "onnx/element_type.hpp"
 #include "onnxruntime/provider/left_to_ort.hpp"
 #include "quantization/text.hpp"

@@ -95,7 +95,7 @@ std::vector<plan> depthwise_convolutions() {
             convolution({1, 96, 40, 40}, 96, {3, 3}, window({1, 1, 1, 1}), 96, last)};
 }
 
-/// Channels first, with long lines: by layers/planar/.
+/// Channels first, with long lines: by conv/channels_first/.
 std::vector<plan> planar_convolutions() {
     return {convolution({1, 1, 9, 20}, 5, {3, 3}, window({1, 1, 1, 1})),
             convolution({1, 3, 33, 40}, 16, {3, 3}, window({1, 1, 1, 1}, {2, 2})),

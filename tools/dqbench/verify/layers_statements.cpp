@@ -6,8 +6,8 @@
 
 #include "arena.hpp"
 #include "guarded_buffer.hpp"
-#include "layers/lookup/lookup.hpp"
-#include "layers/narrow/narrow_layer.hpp"
+#include "layers/epilogue/lookup/lookup.hpp"
+#include "layers/layer/weight_only_layer.hpp"
 #include "oracle/layers.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"

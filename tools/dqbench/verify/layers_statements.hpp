@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "group.hpp"
-#include "layers/layer.hpp"
+#include "layers/layer/layer.hpp"
 #include "parameters.hpp"
 
 namespace dqbench::verify {

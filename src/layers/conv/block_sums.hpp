@@ -1,0 +1,114 @@
+// src/layers/conv: convolutions of bytes by constant weights of 8 bits, to s32 sums that come block by block. A product
+// of matrices is a convolution of one tap. Three algorithms, which integer_convolution.cpp chooses from: im2col,
+// depthwise/ and channels_first/. May include: layers/gemm and what that may. Start here.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "layers/gemm/line_vector.hpp"
+#include "parallel/parallel.hpp"
+
+namespace dynquant::layers {
+
+/// What x was quantized to, with a scale and a zero point of uint8 for all of it, or for each row.
+struct quantized_x {
+    line_vector<std::byte> bytes;
+    std::vector<float> scales;
+    std::vector<std::uint8_t> computed; // the zero points, as the kernel writes them
+    std::vector<std::int32_t> zero_points;
+};
+
+/// The memory of a run, which the caller keeps: it serves any layer, and only grows. Each run at a time needs its own.
+struct run_memory {
+    template <typename T, typename Memory>
+    static T *grown(std::vector<T, Memory> &to, std::size_t count) {
+        if (to.size() < count) to.resize(count);
+        return to.data();
+    }
+
+    /// Of one part of a run.
+    struct part {
+        line_vector<std::byte> rows, padding;
+        std::vector<const std::byte *> lines, meets, taps;
+        line_vector<std::int32_t> sums;
+        const std::byte *end = nullptr;       // of x
+        std::optional<std::byte> padded_with; // each byte of `padding`, if it is known
+
+        /// Before the part runs, which must not throw.
+        void make_padding(std::int64_t bytes) {
+            grown(padding, static_cast<std::size_t>(bytes));
+            padded_with.reset();
+        }
+        /// What make_padding() made, filled with the zero point of an image.
+        const std::byte *pad(std::byte zero_point, std::int64_t bytes) {
+            if (padded_with != zero_point) std::fill_n(padding.data(), bytes, zero_point);
+            padded_with = zero_point;
+            return padding.data();
+        }
+    };
+    std::vector<part> parts;
+    quantized_x x; // its bytes as the sums take them
+    std::vector<std::int32_t> bias;
+
+    /// Before parts run, which must not throw.
+    void make_parts(int count) { grown(parts, static_cast<std::size_t>(count)); }
+};
+
+/// Sums of some positions, numbered through all images, in some channels. One after another: the channels of a
+/// position, or, where `plane` is not 0, the positions of a channel, from channel to channel `plane` sums apart; these
+/// are of one image.
+struct sums_block {
+    parallel::range positions;
+    const std::int32_t *sums;
+    std::int64_t first_channel, channels;
+    std::int64_t plane = 0;
+};
+
+/// A function that takes a block. It refers to the caller's function: std::function would allocate for one that
+/// captures much.
+class block_consumer {
+  public:
+    template <typename Function>
+    block_consumer(const Function &function)
+        : function_(&function)
+        , call_([](const void *f, const sums_block &block) { (*static_cast<const Function *>(f))(block); }) {}
+
+    void operator()(const sums_block &block) const { call_(function_, block); }
+
+  private:
+    const void *function_;
+    void (*call_)(const void *, const sums_block &);
+};
+
+/// The zero point of an image.
+inline std::int32_t zero_point_of(std::span<const std::int32_t> zero_points, std::int64_t image) {
+    return zero_points[zero_points.size() == 1 ? 0 : static_cast<std::size_t>(image)];
+}
+
+/// Computes the s32 sums of x times weights less their zero points, block by block, while they are in the second-level
+/// cache. The zero points of x are not subtracted: the caller adds find_bias(), of zero_points.hpp, or the steps
+/// subtract those of rows.
+/// Immutable.
+class block_sums {
+  public:
+    block_sums() = default;
+    block_sums(const block_sums &) = delete;
+    block_sums &operator=(const block_sums &) = delete;
+    virtual ~block_sums() = default;
+
+    /// For each channel the sum of its weights less their zero points, modulo 2^32.
+    virtual const std::vector<std::int32_t> &weight_sums() const = 0;
+    /// Whether x is channels first, else channels last.
+    virtual bool takes_planar() const { return false; }
+    /// Calls the consumer for each block, from several threads. Pads x with its zero point: one, or one for each image.
+    /// Thread-safe.
+    virtual void run_blocks(const void *x, std::span<const std::int32_t> x_zero_points, run_memory &memory,
+            block_consumer consume) const = 0;
+};
+
+} // namespace dynquant::layers

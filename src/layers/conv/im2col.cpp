@@ -1,0 +1,294 @@
+#include "layers/conv/integer_convolution.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include "layers/gemm/packed_product.hpp"
+#include "parallel/parallel.hpp"
+#include "quantization/shape.hpp"
+
+namespace dynquant::layers {
+namespace {
+
+using problem = integer_convolution;
+using zero_points = std::span<const std::int32_t>;
+
+/// Whether taps beside each other along the last dimension are adjacent in memory, so that they are one line.
+bool is_dense(const problem &p) {
+    return p.groups == 1 && (p.window.dilations.empty() || p.window.dilations.back() == 1);
+}
+
+/// One product for each group.
+struct im2col_weights {
+    im2col_weights(const problem &p, const constant_weights &w)
+        : lines(*volume(p.window.kernel) / (is_dense(p) ? p.window.kernel.back() : 1)) {
+        const auto filters = p.filters / p.groups;
+        for (std::int64_t g = 0; g < p.groups; ++g) {
+            auto zero_points = p.w_zero_points;
+            if (zero_points.size() > 1) {
+                const auto begin = zero_points.begin() + g * filters;
+                zero_points = {begin, begin + filters};
+            }
+            products.emplace_back(packed_product::problem {p.x_is_signed, p.channels / p.groups,
+                                          *volume(p.window.kernel), filters, lines, std::move(zero_points)},
+                    w.from_filter(g * filters), p.available);
+            bytes += products.back().bytes();
+            const auto &of_group = products.back().weight_sums();
+            sums.insert(sums.end(), of_group.begin(), of_group.end());
+        }
+    }
+
+    std::int64_t lines; // of a window
+    std::int64_t bytes = 0;
+    std::vector<packed_product> products;
+    std::vector<std::int32_t> sums; // of each filter
+};
+
+/// Convolution as a product, block by block of the matrix's rows. The microkernels read windows where they lie in x,
+/// but for those in the padding and those of short lines, which im2col copies.
+class im2col_convolution final : public block_sums {
+  public:
+    im2col_convolution(const problem &p, std::shared_ptr<const im2col_weights> w)
+        : p_(p)
+        , w_(std::move(w))
+        , rows_(*volume(p.window.y))
+        , taps_(*volume(p.window.kernel))
+        , group_channels_(p.channels / p.groups)
+        , line_bytes_(taps_ / w_->lines * group_channels_)
+        , interior_(p.window.interior())
+        , is_matrix_(taps_ == 1 && p.groups == 1 && !p.window.is_padded()
+                  && std::ranges::all_of(p.window.strides, [](std::int64_t stride) { return stride == 1; })) {}
+
+    const std::vector<std::int32_t> &weight_sums() const override { return w_->sums; }
+
+    /// Rows of all images.
+    void run_blocks(const void *x, zero_points of_x, run_memory &memory, block_consumer consume) const override {
+        const auto all = p_.batch * rows_;
+        if (all == 0) return;
+        const auto *const from = static_cast<const std::byte *>(x);
+        const auto work = all * row_bytes() * (p_.filters / 16 + 1);
+        if (all <= p_.filters && p_.groups == 1 && all * p_.filters <= most_shared_sums) {
+            const auto &product = w_->products.front();
+            const auto parts = parallel::parts_for_items(product.panels(), work);
+            if (parts > 1) return run_by_columns(from, of_x, parts, memory, consume);
+        }
+        const auto parts = parallel::parts_for_items(ceil_div(all, min_part_rows), work);
+        const auto size = block_rows(all, parts), blocks = ceil_div(all, size);
+        prepare(memory, parts, size);
+        parallel::for_each_part(blocks, parts, [&](parallel::range part, std::size_t index) {
+            auto &own = memory.parts[index];
+            for (auto block = part.begin; block < part.end; ++block) {
+                const parallel::range rows {block * size, std::min(all, (block + 1) * size)};
+                multiply(from, of_x, rows, own, own.sums.data());
+                consume({rows, own.sums.data(), 0, p_.filters});
+            }
+        });
+    }
+
+  private:
+    std::int64_t row_bytes() const { return taps_ * group_channels_; }
+
+    /// Rows of the matrix and their sums fit in half of a second-level cache of 256 KiB. Weights that do not are read
+    /// from farther away for each block, so blocks have more rows. The microkernels take 6, 8 or 12 rows at once.
+    std::int64_t max_block_rows() const {
+        const std::int64_t least = w_->bytes > 256 * 1024 ? 120 : 24;
+        return std::clamp<std::int64_t>(128 * 1024 / (row_bytes() + 4 * p_.filters), least, 1008) / 24 * 24;
+    }
+
+    /// Every part has equally many blocks, or nearly.
+    std::int64_t block_rows(std::int64_t all, std::int64_t parts) const {
+        const auto most = max_block_rows(), of_part = ceil_div(all, parts), blocks = ceil_div(of_part, most);
+        const auto size = ceil_div(of_part, blocks);
+        const std::int64_t tile = size > 48 ? 24 : size > 12 ? 12 : 1; // multiples of what the microkernels take
+        return round_up(size, tile);
+    }
+
+    /// Fewer rows in a part would read all weights for little work.
+    static constexpr std::int64_t min_part_rows = 8;
+
+    /// More sums would leave the second-level caches of the parts that compute them.
+    static constexpr std::int64_t most_shared_sums = 256 * 1024;
+
+    /// Where x is smaller than the weights, each part reads some of these, and all of x.
+    void run_by_columns(
+            const std::byte *x, zero_points of_x, int parts, run_memory &memory, block_consumer consume) const {
+        const auto all = p_.batch * rows_;
+        prepare(memory, 1, all);
+        auto &own = memory.parts.front();
+        const auto row_parts = parallel::parts_for_items(all, all * row_bytes());
+        if (!is_matrix_)
+            parallel::for_each_part(all, row_parts, [&](parallel::range rows) {
+                gather(x, of_x, 0, rows, own.rows.data() + rows.begin * row_bytes());
+            });
+        const auto *const first = is_matrix_ ? x : own.rows.data();
+        for (std::int64_t i = 0; i < w_->lines; ++i)
+            own.lines[static_cast<std::size_t>(i)] = first + i * line_bytes_;
+        const auto &product = w_->products.front();
+        parallel::for_each_part(product.panels(), parts, [&](parallel::range panels) {
+            product.run({own.lines.data(), row_bytes(), all}, panels, own.sums.data(), p_.filters);
+        });
+        parallel::for_each_part(all, parallel::parts_for_items(all, all * p_.filters), [&](parallel::range rows) {
+            consume({rows, at(own.sums.data(), rows.begin), 0, p_.filters});
+        });
+    }
+
+    /// For parts whose blocks have at most so many rows.
+    void prepare(run_memory &memory, int parts, std::int64_t rows) const {
+        memory.make_parts(parts);
+        for (auto &work : std::span(memory.parts).first(static_cast<std::size_t>(parts))) {
+            if (!is_matrix_) run_memory::grown(work.rows, static_cast<std::size_t>(rows * row_bytes()));
+            run_memory::grown(work.sums, static_cast<std::size_t>(rows * p_.filters));
+            work.make_padding(p_.window.is_padded() ? padding_bytes() : 0);
+            run_memory::grown(work.lines, static_cast<std::size_t>(w_->lines));
+        }
+    }
+
+    /// A line of x.
+    std::int64_t padding_bytes() const { return p_.window.x.back() * p_.channels; }
+
+    /// Fewer rows in a line of y are copied: the microkernels take several rows at once.
+    static constexpr std::int64_t min_direct_rows = 12;
+
+    /// Computes rows, numbered through all images, from line of y to line of y.
+    void multiply(const std::byte *x, zero_points of_x, parallel::range rows, run_memory::part &work,
+            std::int32_t *sums) const {
+        if (is_matrix_) {
+            work.lines[0] = x + rows.begin * p_.channels;
+            return multiply_group(0, {work.lines.data(), p_.channels, rows.end - rows.begin}, sums);
+        }
+        const auto columns = p_.window.y.back();
+        auto copied = rows.begin; // rows from here on are to be copied
+        const auto copy_until = [&](std::int64_t end) {
+            if (copied < end) multiply_copies(x, of_x, {copied, end}, work, at(sums, copied - rows.begin));
+        };
+        for (auto begin = rows.begin; begin < rows.end;) {
+            const auto line = begin / columns * columns, end = std::min(rows.end, line + columns);
+            const auto first = std::max(begin, line + interior_.begin), last = std::min(end, line + interior_.end);
+            if (last - first >= min_direct_rows) {
+                copy_until(first);
+                multiply_in_place(x, of_x, {first, last}, work, at(sums, first - rows.begin));
+                copied = last;
+            }
+            begin = end;
+        }
+        copy_until(rows.end);
+    }
+
+    std::int32_t *at(std::int32_t *sums, std::int64_t row) const { return sums + row * p_.filters; }
+
+    void multiply_group(std::int64_t group, const rows_of_lines &rows, std::int32_t *sums) const {
+        const auto &product = w_->products[static_cast<std::size_t>(group)];
+        product.run(rows, {0, product.panels()}, sums + group * (p_.filters / p_.groups), p_.filters);
+    }
+
+    /// Rows of one line of y whose windows do not leave x along the last dimension.
+    void multiply_in_place(const std::byte *x, zero_points of_x, parallel::range rows, run_memory::part &work,
+            std::int32_t *sums) const {
+        const auto &w = p_.window;
+        const auto last = w.rank() - 1;
+        const auto columns = w.y[last], line_taps = w.kernel[last], lines_of_image = rows_ / columns;
+        const auto y_line = rows.begin / columns, image = y_line / lines_of_image;
+        const auto *const padding = p_.window.is_padded()
+                ? work.pad(static_cast<std::byte>(zero_point_of(of_x, image)), padding_bytes())
+                : nullptr;
+        const auto of_taps = w_->lines / (taps_ / line_taps); // lines for each line of taps: one, or one for each tap
+        for (std::int64_t g = 0; g < p_.groups; ++g) {
+            for (std::int64_t i = 0; i < w_->lines; ++i) {
+                const auto x_line = w.x_line(y_line % lines_of_image, i / of_taps);
+                const auto offset = w.position(last, rows.begin % columns, i % of_taps) * p_.channels;
+                work.lines[static_cast<std::size_t>(i)] = x_line < 0
+                        ? padding
+                        : x + image * image_bytes() + x_line * w.x[last] * p_.channels + offset + g * group_channels_;
+            }
+            multiply_group(g, {work.lines.data(), w.strides[last] * p_.channels, rows.end - rows.begin}, sums);
+        }
+    }
+
+    /// By copies of the windows.
+    void multiply_copies(const std::byte *x, zero_points of_x, parallel::range rows, run_memory::part &work,
+            std::int32_t *sums) const {
+        for (std::int64_t i = 0; i < w_->lines; ++i)
+            work.lines[static_cast<std::size_t>(i)] = work.rows.data() + i * line_bytes_;
+        for (std::int64_t g = 0; g < p_.groups; ++g) {
+            gather(x, of_x, g, rows, work.rows.data());
+            multiply_group(g, {work.lines.data(), row_bytes(), rows.end - rows.begin}, sums);
+        }
+    }
+
+    /// Copies the windows of rows, numbered through all images.
+    void gather(const std::byte *x, zero_points of_x, std::int64_t group, parallel::range rows, std::byte *to) const {
+        for (auto begin = rows.begin; begin < rows.end;) {
+            const auto image = begin / rows_, end = std::min(rows.end, (image + 1) * rows_);
+            gather_rows({x, image * image_bytes() + group * group_channels_}, zero_point_of(of_x, image),
+                    {begin - image * rows_, end - image * rows_}, to + (begin - rows.begin) * row_bytes());
+            begin = end;
+        }
+    }
+
+    std::int64_t image_bytes() const { return *volume(p_.window.x) * p_.channels; }
+
+    /// A group's channels of one image. Without elements x may be null, and then `x + begin` is no pointer.
+    struct group_of_image {
+        const std::byte *x;
+        std::int64_t begin;
+    };
+
+    /// Copies windows of one image to rows. Padding is the zero point.
+    void gather_rows(const group_of_image &from, std::int32_t x_zero_point, parallel::range rows, std::byte *to) const {
+        if (group_channels_ == 0) return;
+        const auto &w = p_.window;
+        const auto last = w.rank() - 1;
+        const auto kernel = w.kernel[last];
+        const bool dense = is_dense(p_);
+        for (auto r = rows.begin; r < rows.end; ++r) {
+            const auto column = r % w.y[last];
+            const auto inside = w.taps_inside(last, column);
+            const auto first = w.position(last, column, inside.begin);
+            for (std::int64_t line = 0; line < taps_ / kernel; ++line, to += kernel * group_channels_) {
+                const auto x_line = inside.begin == inside.end ? -1 : w.x_line(r / w.y[last], line);
+                if (x_line < 0)
+                    fill(to, x_zero_point, kernel);
+                else
+                    copy_taps(from.x + from.begin + (x_line * w.x[last] + first) * p_.channels, x_zero_point, inside,
+                            dense, to);
+            }
+        }
+    }
+
+    void fill(std::byte *to, std::int32_t x_zero_point, std::int64_t taps) const {
+        std::memset(to, x_zero_point, static_cast<std::size_t>(taps * group_channels_));
+    }
+
+    /// The taps of one line of the window; x is where the first one inside lies.
+    void copy_taps(const std::byte *x, std::int32_t x_zero_point, const window::taps &inside, bool dense,
+            std::byte *to) const {
+        const auto kernel = p_.window.kernel.back(), step = p_.window.dilations.back() * p_.channels;
+        if (inside.begin > 0) fill(to, x_zero_point, inside.begin);
+        if (dense)
+            std::memcpy(to + inside.begin * group_channels_, x,
+                    static_cast<std::size_t>((inside.end - inside.begin) * group_channels_));
+        else
+            for (auto k = inside.begin; k < inside.end; ++k)
+                std::memcpy(to + k * group_channels_, x + (k - inside.begin) * step,
+                        static_cast<std::size_t>(group_channels_));
+        if (inside.end < kernel) fill(to + inside.end * group_channels_, x_zero_point, kernel - inside.end);
+    }
+
+    problem p_;
+    std::shared_ptr<const im2col_weights> w_;
+    std::int64_t rows_, taps_, group_channels_;
+    std::int64_t line_bytes_; // of one line of a window
+    window::columns interior_;
+    bool is_matrix_; // x is the im2col matrix
+};
+
+} // namespace
+
+packed_convolution pack_im2col_convolution(const problem &p, const constant_weights &w) {
+    return [packed = std::make_shared<const im2col_weights>(p, w)](
+                   const problem &of_shape) { return std::make_unique<const im2col_convolution>(of_shape, packed); };
+}
+
+} // namespace dynquant::layers

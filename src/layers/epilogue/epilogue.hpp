@@ -1,0 +1,75 @@
+// src/layers/epilogue: what a layer makes of its sums: conversion to floats, then elementwise operators, and tables of
+// bytes (lookup/). May include: dynquant/quantization.hpp, elements, parallel, quantization, targets. Start here.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "parallel/parallel.hpp"
+#include "targets/features.hpp"
+
+namespace dynquant::layers {
+
+/// One operator of ONNX in f32, rounded to nearest even. Its parameters are the caller's: one for all channels, or one
+/// for each, but the bounds of clip and saturate, which are one.
+struct float_step {
+    enum class kind {
+        multiply,       // x * a
+        scale,          // x * (the scale of x at the position * a)
+        divide,         // x / a
+        add,            // x + a
+        clip,           // x < a ? a : x, then x > b ? b : x: NaN stays
+        saturate,       // the same, but NaN becomes a
+        round,          // to the nearest integer, ties to even
+        leaky_relu,     // x < 0 ? x * a : x
+        save,           // keeps x for the next multiply_saved
+        multiply_saved, // x * the value that was saved, once
+        look_up,        // the table's element at the bits of x as float16
+    };
+    kind what;
+    std::span<const float> a = {}, b = {};    // b: of clip and saturate
+    std::span<const std::uint8_t> table = {}; // of look_up: 65536 results
+};
+
+/// What the sums become. s32: the sums with their bias; there are no steps. bytes: floats that the steps made integers
+/// of -128 to 255, of which the low byte is kept.
+enum class step_result { f32, s32, bytes };
+
+/// What sums pass: their bias, the conversion to floats, and each step in turn. The bits are those of the operators one
+/// by one, on every instruction set.
+struct float_steps {
+    std::span<const float_step> steps;
+    step_result result = step_result::f32;
+    const std::int32_t *bias = nullptr; // one for each channel, added to the sums, wrapping; null: none
+    /// What x was quantized by: the scale, of `scale`, and the zero point of position p are elements p * row_stride.
+    const float *x_scales = nullptr;
+    const std::int32_t *x_zero_points = nullptr; // null: the bias has their terms
+    const std::int32_t *weight_sums = nullptr;   // of each channel: times the zero point, subtracted from the sums
+    std::int64_t row_stride = 0;
+};
+
+/// Sums that are channels last: the channels of a position, then those of the next one.
+struct rows_of_sums {
+    const void *sums; // s32, or f32 if are_floats, which have no bias and no zero points
+    bool are_floats;
+    std::int64_t channels;
+    void *y;
+    std::int64_t position_stride, channel_stride; // of y, in elements; one of them is 1
+};
+
+/// Sums that are channels first, and so is y: the positions of a channel, a plane, are adjacent.
+struct planes_of_sums {
+    const std::int32_t *sums;
+    std::int64_t sums_stride, first_channel, channels, positions; // sums_stride: from channel to channel
+    void *y;
+    std::int64_t y_stride;
+};
+
+/// One for each instruction set.
+struct float_steps_loops {
+    void (*rows)(const float_steps &by, const rows_of_sums &of, parallel::range positions);
+    void (*planes)(const float_steps &by, const planes_of_sums &of);
+};
+extern const targets::candidate<const float_steps_loops *> float_steps_table[];
+
+} // namespace dynquant::layers

@@ -1,0 +1,411 @@
+// The loops of steps.hpp over vectors V, see targets/simd.hpp. A tile of some vectors stays in registers for all steps.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "elements/small_float.hpp"
+#include "layers/epilogue/epilogue.hpp"
+#include "parallel/parallel.hpp"
+#include "targets/simd.hpp"
+
+namespace dynquant::layers {
+namespace {
+
+using simd::unroll;
+
+/// What a tile's vectors are: one for each position, of the same channels; one after another of one position; or the
+/// same of one plane.
+enum class tiling { positions, channels, one_channel };
+
+/// Positions can be transposed: they are as many as a vector has lanes. Along memory a tile has 64 values, as wider
+/// ones leave more of the last tile empty; eight where a vector has one lane.
+template <typename V, tiling of>
+constexpr int vectors = V::lanes == 1 ? 8
+        : of == tiling::positions     ? V::lanes
+                                      : 64 / V::lanes;
+
+template <typename V, tiling of>
+using vectors_of_tile = typename V::reals[vectors<V, of>];
+
+template <typename V, tiling of>
+struct tile {
+    std::int64_t position, positions, channel; // position, channel: the first ones, those of parameters
+    typename V::mask channels;                 // of each vector of positions
+    vectors_of_tile<V, of> x;                  // beyond `positions` the last one again
+};
+
+/// f of each vector and its index.
+template <typename V, tiling of, typename F>
+[[gnu::always_inline]] inline void for_each_vector(tile<V, of> &t, F f) {
+    unroll<vectors<V, of>>([&](int i) __attribute__((always_inline)) { t.x[i] = f(t.x[i], i); });
+}
+
+/// Elements of a vector's channels. Vectors along channels are whole.
+template <typename V, tiling of, typename T>
+[[gnu::always_inline]] inline auto load_channels(const T *p, const tile<V, of> &t) {
+    if constexpr (of == tiling::positions)
+        return V::load(p, t.channels);
+    else
+        return V::load(p);
+}
+
+/// A parameter of the tile's channels: the same for all vectors, or one for each where these are channels.
+template <typename V, tiling of, typename T = float>
+class parameter {
+  public:
+    [[gnu::always_inline]] parameter(const T *values, bool is_one, const tile<V, of> &t)
+        : first_(is_one || of == tiling::one_channel ? V::splat(*values) : load_channels(values, t))
+        , others_(of == tiling::channels && !is_one ? values : nullptr) {}
+    [[gnu::always_inline]] parameter(std::span<const float> values, const tile<V, of> &t)
+        : parameter(values.data() + (values.size() == 1 ? 0 : t.channel), values.size() == 1, t) {}
+
+    /// From vector to vector.
+    bool differs() const { return others_ != nullptr; }
+    [[gnu::always_inline]] auto at(int vector) const { return others_ ? V::load(others_ + vector * V::lanes) : first_; }
+
+  private:
+    decltype(V::splat(T {})) first_;
+    const T *others_; // null where all are the first
+};
+
+/// Where the scale and the zero point lie of the row of x that a vector's sums are of.
+template <typename V, tiling of>
+[[gnu::always_inline]] inline std::int64_t row_of(const float_steps &by, const tile<V, of> &t, int vector) {
+    const auto position = of == tiling::positions ? std::min<std::int64_t>(vector, t.positions - 1) : 0;
+    return (t.position + position) * by.row_stride;
+}
+
+/// at: the tile's first sum.
+template <typename V, tiling of>
+[[gnu::always_inline]] inline void load(
+        const float_steps &by, const rows_of_sums &from, std::int64_t at, tile<V, of> &t) {
+    using reals = typename V::reals;
+    const auto stride = of == tiling::positions ? from.channels : V::lanes;
+    const auto last = (of == tiling::positions ? t.positions - 1 : vectors<V, of> - 1) * stride;
+    if (from.are_floats) {
+        const auto *const floats = static_cast<const float *>(from.sums) + at;
+        return for_each_vector<V, of>(
+                t, [&](reals, int i) { return load_channels<V, of>(floats + std::min(i * stride, last), t); });
+    }
+    const auto *const sums = static_cast<const std::int32_t *>(from.sums) + at;
+    for_each_vector<V, of>(
+            t, [&](reals, int i) { return V::as_reals(load_channels<V, of>(sums + std::min(i * stride, last), t)); });
+    if (by.bias) {
+        const parameter<V, of, std::int32_t> bias(by.bias + t.channel, false, t);
+        for_each_vector<V, of>(t, [&](reals x, int i) { return V::as_reals(V::add(V::as_integers(x), bias.at(i))); });
+    }
+    if (by.x_zero_points) {
+        const parameter<V, of, std::int32_t> of_weights(by.weight_sums + t.channel, false, t);
+        const auto subtract = [](reals x, auto term) { return V::as_reals(V::subtract(V::as_integers(x), term)); };
+        const auto term = [&](int i) {
+            return V::multiply(V::splat(by.x_zero_points[row_of<V, of>(by, t, i)]), of_weights.at(i));
+        };
+        if (by.row_stride == 0 && !of_weights.differs()) {
+            const auto first = term(0);
+            for_each_vector<V, of>(t, [&](reals x, int) { return subtract(x, first); });
+        } else {
+            for_each_vector<V, of>(t, [&](reals x, int i) { return subtract(x, term(i)); });
+        }
+    }
+    if (by.result != step_result::s32)
+        for_each_vector<V, of>(t, [](reals x, int) { return V::to_reals(V::as_integers(x)); });
+}
+
+/// A function, as a call for each vector takes little beside the look-ups.
+template <typename V>
+[[gnu::noinline]] typename V::reals look_up(const std::uint8_t *table, typename V::reals x) {
+    float values[V::lanes];
+    V::store(values, x);
+    for (auto &value : values)
+        value = static_cast<float>(table[float16::from(value).bits]);
+    return V::load(values);
+}
+
+/// The commonest first steps, which are one pass: x * factor + summand; then its clip, or clip(x * slope + offset) * x,
+/// as in HardSwish, which may be divided. What is left out changes no bit.
+struct first_steps {
+    enum class ending { none, clip, product, quotient }; // none: no factor either, all steps are the rest
+
+    explicit first_steps(const float_steps &by)
+        : rest(by.steps) {
+        const auto *multiply = next(kind::multiply);
+        if (!multiply && by.row_stride == 0 && (multiply = next(kind::scale))) x_scale = *by.x_scales;
+        if (!multiply) return;
+        what = ending::clip;
+        factor = multiply->a;
+        if (const auto *add = next(kind::add)) summand = add->a;
+        const auto *const bounds = next(kind::clip);
+        if (bounds)
+            set_clip(*bounds);
+        else
+            take_product();
+    }
+
+    ending what = ending::none;
+    std::span<const float> factor, summand {&no_summand, 1};
+    float x_scale = 1, lower = -INFINITY, upper = INFINITY, slope = 1, offset = no_summand, divisor = 1;
+    std::span<const float_step> rest;
+
+  private:
+    using kind = float_step::kind;
+    static constexpr float no_summand = -0.0F;
+
+    /// The next step, which is then no longer of the rest, if it is of this kind and has at most so many parameters.
+    const float_step *next(kind of, std::size_t most = SIZE_MAX) {
+        if (rest.empty() || rest[0].what != of || rest[0].a.size() > most) return nullptr;
+        const auto *const step = rest.data();
+        rest = rest.subspan(1);
+        return step;
+    }
+
+    void set_clip(const float_step &clip) {
+        lower = clip.a[0];
+        upper = clip.b[0];
+    }
+
+    void take_product() {
+        const auto before = rest;
+        const auto *const save = next(kind::save), *const multiply = next(kind::multiply, 1);
+        const auto *const add = next(kind::add, 1), *const clip = next(kind::clip);
+        if (!save || !add || !clip || !next(kind::multiply_saved)) {
+            rest = before;
+            return;
+        }
+        if (multiply) slope = multiply->a[0];
+        offset = add->a[0];
+        set_clip(*clip);
+        const auto *const divide = next(kind::divide, 1);
+        what = divide ? ending::quotient : ending::product;
+        if (divide) divisor = divide->a[0];
+    }
+};
+
+template <first_steps::ending what, typename V, tiling of>
+[[gnu::always_inline]] inline void apply(const first_steps &first, tile<V, of> &t) {
+    using ending = first_steps::ending;
+    const parameter<V, of> factor(first.factor, t), summand(first.summand, t);
+    const auto x_scale = V::splat(first.x_scale), lower = V::splat(first.lower), upper = V::splat(first.upper);
+    const auto slope = V::splat(first.slope), offset = V::splat(first.offset), divisor = V::splat(first.divisor);
+    const auto clip = [=](typename V::reals x) { return V::min(upper, V::max(lower, x)); };
+    for_each_vector<V, of>(t, [&](typename V::reals sum, int i) {
+        const auto x = sum * (x_scale * factor.at(i)) + summand.at(i);
+        if constexpr (what == ending::clip) return clip(x);
+        const auto product = clip(x * slope + offset) * x;
+        if constexpr (what == ending::quotient)
+            return product / divisor;
+        else
+            return product;
+    });
+}
+
+template <typename V, tiling of>
+[[gnu::always_inline]] inline void apply(
+        const float_steps &by, const float_step &step, tile<V, of> &t, vectors_of_tile<V, of> &saved) {
+    using kind = float_step::kind;
+    using reals = typename V::reals;
+    switch (step.what) {
+        case kind::multiply: {
+            const parameter<V, of> a(step.a, t);
+            return for_each_vector<V, of>(t, [&](reals x, int i) { return x * a.at(i); });
+        }
+        case kind::scale: {
+            const parameter<V, of> a(step.a, t);
+            const auto factor = [&](int i) { return V::splat(by.x_scales[row_of<V, of>(by, t, i)]) * a.at(i); };
+            if (by.row_stride != 0 || a.differs())
+                return for_each_vector<V, of>(t, [&](reals x, int i) { return x * factor(i); });
+            const auto first = factor(0);
+            return for_each_vector<V, of>(t, [&](reals x, int) { return x * first; });
+        }
+        case kind::divide: {
+            const parameter<V, of> a(step.a, t);
+            return for_each_vector<V, of>(t, [&](reals x, int i) { return x / a.at(i); });
+        }
+        case kind::add: {
+            const parameter<V, of> a(step.a, t);
+            return for_each_vector<V, of>(t, [&](reals x, int i) { return x + a.at(i); });
+        }
+        case kind::clip: {
+            const auto a = V::splat(step.a[0]), b = V::splat(step.b[0]);
+            return for_each_vector<V, of>(t, [=](reals x, int) { return V::min(b, V::max(a, x)); });
+        }
+        case kind::saturate: {
+            const auto a = V::splat(step.a[0]), b = V::splat(step.b[0]);
+            return for_each_vector<V, of>(t, [=](reals x, int) { return V::min(V::max(x, a), b); });
+        }
+        case kind::round: return for_each_vector<V, of>(t, [](reals x, int) { return V::round(x); });
+        case kind::leaky_relu: {
+            const parameter<V, of> a(step.a, t);
+            return for_each_vector<V, of>(
+                    t, [&](reals x, int i) { return V::select_less(x, V::splat(0.0F), x * a.at(i), x); });
+        }
+        case kind::save: {
+            // No memmove, as that would keep the tile in memory.
+            return for_each_vector<V, of>(t, [&](reals x, int i) { return saved[i] = x; });
+        }
+        case kind::multiply_saved: {
+            return for_each_vector<V, of>(t, [&](reals x, int i) { return x * saved[i]; });
+        }
+        case kind::look_up: {
+            const auto *table = step.table.data();
+            return for_each_vector<V, of>(t, [=](reals x, int) { return look_up<V>(table, x); });
+        }
+    }
+}
+
+/// f stores one vector at an element of y.
+template <typename V, tiling of, typename F>
+[[gnu::always_inline]] inline void store_by(
+        F f, const rows_of_sums &to, tile<V, of> &t, std::int64_t channels, std::int64_t at) {
+    auto rows = t.positions, stride = to.position_stride, length = channels;
+    if constexpr (of != tiling::positions) {
+        rows = vectors<V, of>;
+        stride = length = V::lanes;
+    } else if constexpr (V::lanes > 1) {
+        if (to.channel_stride != 1) {
+            V::transpose_reals(t.x);
+            std::swap(rows, length);
+            stride = to.channel_stride;
+        }
+    }
+    if (rows >= vectors<V, of> && length >= V::lanes) {
+        const auto all = V::first_lanes(V::lanes);
+        unroll<vectors<V, of>>([&](int i) __attribute__((always_inline)) { f(at + i * stride, all, t.x[i]); });
+    } else {
+        const auto some = V::first_lanes(length);
+        unroll<vectors<V, of>>([&](int i) __attribute__((always_inline)) {
+            if (i < rows) f(at + i * stride, some, t.x[i]);
+        });
+    }
+}
+
+/// at: the element of y of the tile's first position and channel. channels: how many each vector has.
+template <typename V, tiling of>
+[[gnu::always_inline]] inline void store(
+        step_result result, const rows_of_sums &to, tile<V, of> &t, std::int64_t channels, std::int64_t at) {
+    using mask = typename V::mask;
+    using reals = typename V::reals;
+    if (result == step_result::bytes) {
+        auto *const y = static_cast<std::byte *>(to.y);
+        store_by<V, of>(
+                [=](std::int64_t i, const mask &m, reals x)
+                        __attribute__((always_inline)) { V::store_low_bytes(y + i, m, V::to_integers(x)); },
+                to, t, channels, at);
+    } else {
+        auto *const y = static_cast<float *>(to.y);
+        store_by<V, of>(
+                [=](std::int64_t i, const mask &m, reals x) __attribute__((always_inline)) { V::store(y + i, m, x); },
+                to, t, channels, at);
+    }
+}
+
+template <typename V>
+constexpr std::int64_t tile_width = vectors<V, tiling::channels> *V::lanes; // of one position
+
+/// Positions or channels are as many as a tile has, or its multiple, but for the last ones of tiling::positions.
+/// plane: the channel whose positions tiling::one_channel takes as channels.
+template <first_steps::ending what, typename V, tiling of>
+void compute_tiles(const float_steps &by, const first_steps &first, const rows_of_sums &rows, parallel::range positions,
+        parallel::range channels, std::int64_t plane = 0) {
+    vectors_of_tile<V, of> saved = {};
+    const std::int64_t step = of == tiling::positions ? vectors<V, of> : 1,
+                       width = of == tiling::positions ? V::lanes : tile_width<V>;
+    for (auto c = channels.begin; c < channels.end; c += width)
+        for (auto p = positions.begin; p < positions.end; p += step) {
+            tile<V, of> t;
+            const auto count = std::min<std::int64_t>(V::lanes, channels.end - c);
+            t.position = p;
+            t.positions = std::min<std::int64_t>(vectors<V, of>, positions.end - p);
+            t.channel = of == tiling::one_channel ? plane : c;
+            t.channels = V::first_lanes(count);
+            load<V, of>(by, rows, p * rows.channels + c, t);
+            if constexpr (what != first_steps::ending::none) apply<what, V, of>(first, t);
+            for (const auto &s : first.rest)
+                apply<V, of>(by, s, t, saved);
+            store<V, of>(by.result, rows, t, count, p * rows.position_stride + c * rows.channel_stride);
+        }
+}
+
+/// The last positions of a plane, fewer than a tile has, by copies that fill one.
+template <first_steps::ending what, typename V>
+void compute_few(const float_steps &by, const first_steps &first, const rows_of_sums &plane, std::int64_t channel) {
+    alignas(64) std::int32_t sums[tile_width<V>] = {}, y[tile_width<V>];
+    const auto count = static_cast<std::size_t>(plane.channels);
+    std::memcpy(sums, plane.sums, count * sizeof *sums);
+    auto copy = plane;
+    copy.sums = sums;
+    copy.y = y;
+    compute_tiles<what, V, tiling::one_channel>(by, first, copy, {0, 1}, {0, tile_width<V>}, channel);
+    std::memcpy(plane.y, y, count * (by.result == step_result::bytes ? 1 : sizeof *y));
+}
+
+/// Plane by plane, a tile along the positions. The last tile may compute some results twice.
+template <first_steps::ending what, typename V>
+void compute_planes(const float_steps &by, const first_steps &first, const planes_of_sums &of) {
+    const auto count = of.positions, whole = count / tile_width<V> * tile_width<V>;
+    for (std::int64_t c = 0; c < of.channels; ++c) {
+        auto *const y = static_cast<std::byte *>(of.y) + c * of.y_stride * (by.result == step_result::bytes ? 1 : 4);
+        const rows_of_sums plane = {of.sums + c * of.sums_stride, false, count, y, 0, 1};
+        const auto channel = of.first_channel + c;
+        if (count < tile_width<V>) {
+            compute_few<what, V>(by, first, plane, channel);
+            continue;
+        }
+        compute_tiles<what, V, tiling::one_channel>(by, first, plane, {0, 1}, {0, whole}, channel);
+        if (whole < count)
+            compute_tiles<what, V, tiling::one_channel>(
+                    by, first, plane, {0, 1}, {count - tile_width<V>, count}, channel);
+    }
+}
+
+/// The inner loop runs along the dense dimension of y. Where that is the channels, a tile lies along them as far as it
+/// fills them: it then reads and writes memory in order, and one position fills it.
+template <first_steps::ending what, typename V>
+void compute_rows(
+        const float_steps &by, const first_steps &first, const rows_of_sums &rows, parallel::range positions) {
+    const parallel::range all {0, rows.channels};
+    if (rows.channel_stride != 1) return compute_tiles<what, V, tiling::positions>(by, first, rows, positions, all);
+    const auto whole = rows.channels / tile_width<V> * tile_width<V>, rest = rows.channels - whole;
+    // A tile that overlaps the previous one computes some results twice, but may replace many tiles.
+    const bool overlaps = whole > 0 && rest > 0 && (positions.end - positions.begin) * V::lanes < rest;
+    for (auto p = positions.begin; p < positions.end; ++p) {
+        compute_tiles<what, V, tiling::channels>(by, first, rows, {p, p + 1}, {0, whole});
+        if (overlaps)
+            compute_tiles<what, V, tiling::channels>(
+                    by, first, rows, {p, p + 1}, {rows.channels - tile_width<V>, rows.channels});
+    }
+    if (!overlaps) compute_tiles<what, V, tiling::positions>(by, first, rows, positions, {whole, rows.channels});
+}
+
+/// Calls f<ending>.
+template <typename F>
+void with_ending(first_steps::ending ending, F f) {
+    using enum first_steps::ending;
+    switch (ending) {
+        case none: return f.template operator()<none>();
+        case clip: return f.template operator()<clip>();
+        case product: return f.template operator()<product>();
+        case quotient: return f.template operator()<quotient>();
+    }
+}
+
+template <typename V>
+void float_steps_of_rows(const float_steps &by, const rows_of_sums &of, parallel::range positions) {
+    const first_steps first(by);
+    with_ending(first.what, [&]<first_steps::ending what>() { compute_rows<what, V>(by, first, of, positions); });
+}
+
+template <typename V>
+void float_steps_of_planes(const float_steps &by, const planes_of_sums &of) {
+    const first_steps first(by);
+    with_ending(first.what, [&]<first_steps::ending what>() { compute_planes<what, V>(by, first, of); });
+}
+
+template <typename V>
+constexpr float_steps_loops float_steps_of = {float_steps_of_rows<V>, float_steps_of_planes<V>};
+
+} // namespace
+} // namespace dynquant::layers

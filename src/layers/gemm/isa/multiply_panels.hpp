@@ -1,0 +1,172 @@
+// The loops of panel_product.hpp over vectors V, see targets/simd.hpp, by V::dot(); amx_int8.cpp has those for tiles.
+// `rows`: as many rows of x as have their sums of a panel in registers, or nearly; at least remainder_rows. `vectors`:
+// of a panel's columns.
+#pragma once
+
+#include <cstring>
+#include <type_traits>
+
+#include "layers/gemm/isa/row_tiles.hpp"
+#include "layers/gemm/panel_product.hpp"
+#include "targets/simd.hpp"
+
+namespace dynquant::layers {
+namespace {
+
+constexpr int remainder_rows = 4;
+
+/// Up to three bytes, as the low ones.
+[[gnu::always_inline]] inline std::uint32_t first_bytes(const std::byte *x, std::int64_t count) {
+    std::uint16_t two = 0;
+    if ((count & 2) != 0) std::memcpy(&two, x, 2);
+    const auto odd = (count & 1) != 0 ? std::to_integer<std::uint32_t>(x[count & 2]) << 8 * (count & 2) : 0U;
+    return two | odd;
+}
+
+/// Multiplies `rows` rows of x by a panel. The sums stay in registers, so all loops over them must be unrolled.
+template <typename V, int vectors, int rows, bool x_is_signed>
+void multiply_rows(const panel_product &p, const rows_of_lines &from, std::int64_t first_row, std::int64_t panel,
+        std::int32_t *y, std::int64_t y_stride) {
+    constexpr std::int64_t panel_columns = vectors * V::lanes, step_bytes = 4 * panel_columns;
+    constexpr std::uint32_t flip = x_is_signed ? 0x80808080 : 0; // flipping the sign bit turns s8 into u8, 128 more
+    const auto first = panel * panel_columns, inner = p.line_inner, whole = inner / 4 * 4;
+    const auto stride = from.stride, offset = first_row * stride;
+    // others: so that few sums do not wait for each other. AVX2's wait for an addition only, and would leave registers.
+    constexpr bool is_small = rows * vectors <= 8, has_others = is_small && !V::dot_saturates;
+    typename V::integers sums[rows][vectors], others[rows][vectors];
+#pragma GCC unroll 12
+    for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; ++v) {
+            sums[r][v] = V::load(p.compensation + first + v * V::lanes);
+            others[r][v] = V::splat(0);
+        }
+
+    /// four_of(offset): the four elements that the weights multiply, of the row at an offset.
+    const auto add = [&](auto &to, const std::int8_t *weights, auto four_of) __attribute__((always_inline)) {
+        typename V::integers w[vectors]; // loaded once for all rows, where registers suffice
+        if constexpr (!V::dot_saturates)
+#pragma GCC unroll 4
+            for (int v = 0; v < vectors; ++v)
+                w[v] = V::load_to_register(weights + v * V::lanes * 4);
+#pragma GCC unroll 12
+        for (int r = 0; r < rows; ++r) {
+            const auto broadcast = V::splat(static_cast<std::int32_t>(four_of(offset + r * stride) ^ flip));
+#pragma GCC unroll 4
+            for (int v = 0; v < vectors; ++v) {
+                if constexpr (V::dot_saturates) w[v] = V::load_bits(weights + v * V::lanes * 4);
+                to[r][v] = V::dot(to[r][v], broadcast, w[v]);
+            }
+        }
+    };
+    const auto four_at = [](const std::byte *x) {
+        return [x](std::int64_t row) __attribute__((always_inline)) {
+            std::uint32_t four = 0;
+            std::memcpy(&four, x + row, 4);
+            return four;
+        };
+    };
+    for (std::int64_t line = 0; line < p.lines; ++line) {
+        const auto *weights = p.weights + panel * p.panel_bytes + line * p.line_bytes;
+        const auto *x = from.lines[line];
+        const auto *const end = x + whole;
+        if constexpr (is_small)
+            for (; end - x > 4; x += 8, weights += 2 * step_bytes) {
+                add(sums, weights, four_at(x));
+                add(has_others ? others : sums, weights + step_bytes, four_at(x + 4));
+            }
+        for (; x < end; x += 4, weights += step_bytes)
+            add(sums, weights, four_at(x));
+        if (whole == inner) continue;
+        add(
+                sums, weights, [&](std::int64_t row) __attribute__((always_inline)) {
+                    return first_bytes(x + row, inner - whole);
+                });
+    }
+    if constexpr (has_others)
+#pragma GCC unroll 8
+        for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 4
+            for (int v = 0; v < vectors; ++v)
+                sums[r][v] = V::add(sums[r][v], others[r][v]);
+
+    const auto columns = p.columns - first;
+    alignas(64) std::int32_t padded[panel_columns]; // sums of a panel whose last columns are padding
+    y += first;
+#pragma GCC unroll 12
+    for (int r = 0; r < rows; ++r) {
+        auto *const of_row = y + r * y_stride, *const to = columns < panel_columns ? padded : of_row;
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; ++v)
+            V::store(to + v * V::lanes, sums[r][v]);
+        if (columns < panel_columns) std::memcpy(of_row, padded, static_cast<std::size_t>(columns) * sizeof *y);
+    }
+    if constexpr (V::dot_saturates)
+        for (auto i = p.excess.begin[panel]; i < p.excess.begin[panel + 1]; ++i) {
+            const auto e = p.excess.weights[i];
+            const auto *const x = from.lines[e.line] + offset + e.index;
+#pragma GCC unroll 12
+            for (int r = 0; r < rows; ++r) {
+                const auto element = std::to_integer<std::int32_t>(x[r * stride]) ^ static_cast<std::uint8_t>(flip);
+                auto &sum = y[r * y_stride + e.column];
+                sum = static_cast<std::int32_t>(
+                        static_cast<std::uint32_t>(sum) + static_cast<std::uint32_t>(element * e.value));
+            }
+        }
+}
+
+/// The loop over bytes, by V::dot().
+template <typename V, int columns_in_vectors>
+struct by_bytes {
+    static constexpr std::int64_t columns = columns_in_vectors * V::lanes, interleaved = 4;
+    static constexpr bool has_excess = V::dot_saturates;
+    /// Multiplies rows from `row` on by some panels; y: of the first row.
+    template <int rows, bool x_is_signed>
+    static void multiply(const panel_product &p, const rows_of_lines &x, std::int64_t row, parallel::range panels,
+            std::int32_t *y, std::int64_t y_stride) {
+        for (auto panel = panels.begin; panel < panels.end; ++panel)
+            multiply_rows<V, columns_in_vectors, rows, x_is_signed>(p, x, row, panel, y, y_stride);
+    }
+};
+
+/// Weights per cache block: half of a small L2. All rows use a block before the next one is loaded.
+constexpr std::int64_t chunk_bytes = 256 * 1024;
+
+template <typename Loop, int rows, bool x_is_signed>
+void multiply_chunks(const panel_product &p, const rows_of_lines &x, parallel::range panels, std::int32_t *y,
+        std::int64_t y_stride) {
+    const auto chunk = 1 + chunk_bytes / (p.panel_bytes + 1);
+    for (auto begin = panels.begin; begin < panels.end; begin += chunk) {
+        const auto end = panels.end - begin < chunk ? panels.end : begin + chunk;
+        for_each_row_tile<rows, remainder_rows, 3, 2, 1>(x.rows, [&](auto some, std::int64_t row) {
+            Loop::template multiply<some, x_is_signed>(p, x, row, {begin, end}, y + row * y_stride, y_stride);
+        });
+    }
+}
+
+template <typename Loop, int rows>
+void multiply_panels(const panel_product &p, const rows_of_lines &x, parallel::range panels, std::int32_t *y,
+        std::int64_t y_stride) {
+    p.x_is_signed ? multiply_chunks<Loop, rows, true>(p, x, panels, y, y_stride)
+                  : multiply_chunks<Loop, rows, false>(p, x, panels, y, y_stride);
+}
+
+/// rows: as many as have their sums of a panel in registers, or nearly.
+template <typename Loop, int rows>
+constexpr panel_kind kind_of() {
+    return {multiply_panels<Loop, rows>, Loop::columns, Loop::interleaved, Loop::interleaved, Loop::has_excess};
+}
+
+/// Vectors of 16 lanes have panels of 1 to 4 vectors, others of 2: twice the registers hold twice the sums.
+template <typename V>
+constexpr panel_kinds panels_of = [] {
+    if constexpr (V::lanes == 16)
+        return panel_kinds {4,
+                {kind_of<by_bytes<V, 1>, 12>(), kind_of<by_bytes<V, 2>, 12>(), kind_of<by_bytes<V, 3>, 8>(),
+                        kind_of<by_bytes<V, 4>, 6>()}};
+    else
+        return panel_kinds {1, {kind_of<by_bytes<V, 2>, 6>()}};
+}();
+
+} // namespace
+} // namespace dynquant::layers

@@ -1,0 +1,216 @@
+#include "layers/gemm/packed_product.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include "layers/gemm/weights_memory.hpp"
+#include "layers/gemm/zero_points.hpp"
+#include "quantization/shape.hpp"
+#include "targets/features.hpp"
+#include "targets/sixteen_bytes.hpp"
+
+namespace dynquant::layers {
+namespace {
+
+/// The fewest panels of equal width, so that few columns are padding.
+const panel_kind &kind_for_columns(const panel_kinds &kinds, std::int64_t columns) {
+    const auto widths = std::max<std::int64_t>(ceil_div(columns, kinds.of[0].columns), 1);
+    const auto panels = ceil_div(widths, kinds.count);
+    return kinds.of[ceil_div(widths, panels) - 1];
+}
+
+/// Shorter lines would be mostly padding.
+constexpr std::int64_t min_amx_line = 32;
+
+const panel_kind &best_kind(const packed_product::problem &p, targets::features available) {
+    using namespace targets;
+    const bool takes_tiles = has(available, amx_int8) && p.channels * p.taps / p.lines >= min_amx_line && request_amx();
+    return kind_for_columns(*pick(takes_tiles ? available : available & ~feature::amx_int8, panels_table), p.columns);
+}
+
+panel_product product_of(const packed_product::problem &p, const panel_kind &kind) {
+    panel_product result = {};
+    result.columns = p.columns;
+    result.lines = p.lines;
+    result.line_inner = p.channels * p.taps / p.lines;
+    result.x_is_signed = p.x_is_signed;
+    result.line_bytes = round_up(result.line_inner, kind.depth) * kind.columns;
+    result.panel_bytes = p.lines * result.line_bytes;
+    return result;
+}
+
+/// Rows of weights that a panel interleaves.
+struct row_group {
+    std::int64_t to;      // where they are in a panel
+    std::int64_t from[4]; // where they are in a filter
+    std::uint8_t mask[4]; // 0: no row, at the end of a line
+    bool are_adjacent;    // in a filter
+};
+
+/// In the order in which they are in a filter.
+std::vector<row_group> groups_of(const packed_product::problem &problem, const panel_product &p, const panel_kind &kind,
+        const constant_weights &w) {
+    std::vector<row_group> groups;
+    for (std::int64_t line = 0; line < p.lines; ++line)
+        for (std::int64_t row = 0; row < p.line_inner; row += kind.interleaved) {
+            auto &g = groups.emplace_back();
+            g.to = line * p.line_bytes + row * kind.columns;
+            g.are_adjacent = true;
+            for (std::int64_t i = 0; i < kind.interleaved; ++i) {
+                const bool is_row = row + i < p.line_inner;
+                const auto k = line * p.line_inner + (is_row ? row + i : row);
+                g.from[i] = k % problem.channels * w.of_channel + k / problem.channels * w.of_tap;
+                g.mask[i] = is_row ? 255 : 0;
+                g.are_adjacent &= g.from[i] == g.from[0] + i;
+            }
+        }
+    std::ranges::sort(groups, {}, [](const row_group &g) { return g.from[0]; });
+    return groups;
+}
+
+/// Some columns of a group. In a row, they are adjacent.
+template <int interleaved>
+void interleave(const constant_weights &w, const row_group &g, std::int64_t columns, std::int8_t *to) {
+    const auto copy = [](void *y, const void *x, std::int64_t size, std::int64_t most) {
+        if (size >= most)
+            std::memcpy(y, x, static_cast<std::size_t>(most)); // of known size: a load and a store
+        else
+            std::memcpy(y, x, static_cast<std::size_t>(size));
+    };
+    for (std::int64_t n = 0; n < columns; n += 16) {
+        simd::sixteen_bytes rows[interleaved] = {};
+        for (int i = 0; i < interleaved; ++i) {
+            copy(&rows[i], w.first + g.from[i] + n, columns - n, 16);
+            rows[i] = (rows[i] ^ w.flip) & g.mask[i];
+        }
+        if constexpr (interleaved == 4) {
+            simd::interleave(rows);
+        } else if constexpr (interleaved == 2) {
+            const auto low = simd::low_bytes(rows[0], rows[1]);
+            rows[1] = simd::high_bytes(rows[0], rows[1]);
+            rows[0] = low;
+        }
+        copy(to + interleaved * n, rows, interleaved * (columns - n), sizeof rows);
+    }
+}
+
+/// Some columns of some groups. Each column is a filter.
+template <int interleaved>
+void gather(const constant_weights &w, std::span<const row_group> groups, std::int64_t columns, std::int8_t *to) {
+    const auto flips = w.flip * 0x01010101U;
+    for (std::int64_t n = 0; n < columns; ++n, to += interleaved) {
+        const auto *const filter = w.first + n * w.of_filter;
+        for (const auto &g : groups) {
+            std::byte rows[interleaved];
+            if (g.are_adjacent)
+                std::memcpy(rows, filter + g.from[0], interleaved);
+            else
+                for (int i = 0; i < interleaved; ++i)
+                    rows[i] = filter[g.from[i]];
+            std::uint32_t bits = 0, mask = 0;
+            std::memcpy(&bits, rows, interleaved);
+            std::memcpy(&mask, g.mask, sizeof mask);
+            bits = (bits ^ flips) & mask;
+            std::memcpy(to + g.to, &bits, interleaved);
+        }
+    }
+}
+
+template <int interleaved>
+void pack_groups(const constant_weights &w, std::span<const row_group> groups, std::int64_t columns, std::int8_t *to) {
+    if (w.of_filter != 1) return gather<interleaved>(w, groups, columns, to);
+    for (const auto &g : groups)
+        interleave<interleaved>(w, g, columns, to + g.to);
+}
+
+} // namespace
+
+packed_product::packed_product(const problem &p, const constant_weights &w, targets::features available)
+    : packed_product(p, kind_for(p, w, available), w) {}
+
+const panel_kind &packed_product::kind_for(const problem &p, const constant_weights &w, targets::features available) {
+    const auto &best = best_kind(p, available);
+    if (!best.has_excess) return best;
+    // A weight of excess takes as long as a step of the others, of four weights of each column; words take 1.2 times as
+    // long, 1.8 times for one row. Some panels stand for all.
+    const auto panels = ceil_div(p.columns, best.columns), probes = std::min<std::int64_t>(panels, 4);
+    std::int64_t steps = 0, of_excess = 0;
+    for (std::int64_t i = 0; i < probes; ++i) {
+        const auto first = i * panels / probes * best.columns;
+        auto one_panel = p;
+        one_panel.columns = std::min(best.columns, p.columns - first);
+        one_panel.w_zero_points.clear();
+        const packed_product probe(std::move(one_panel), best, w.from_filter(first));
+        steps += probe.bytes() / (4 * best.columns);
+        of_excess += probe.product_.excess.begin[1];
+    }
+    return 4 * of_excess > steps ? *targets::pick(available, word_panels_table) : best;
+}
+
+packed_product::packed_product(problem p, const panel_kind &kind, const constant_weights &w)
+    : problem_(std::move(p))
+    , kind_(kind)
+    , product_(product_of(problem_, kind))
+    , weights_(zeros_for_weights(static_cast<std::size_t>(bytes())))
+    , weight_sums_(static_cast<std::size_t>(problem_.columns))
+    , compensation_(static_cast<std::size_t>(panels() * kind.columns))
+    , excess_(product_.line_bytes / kind.columns) {
+    auto &zero_points = problem_.w_zero_points;
+    if (std::ranges::all_of(zero_points, [](std::int32_t zp) { return zp == 0; })) zero_points.clear();
+    auto *const packed = reinterpret_cast<std::int8_t *>(weights_.get());
+    pack(w, packed);
+    for (std::int64_t panel = 0; kind.has_excess && panel < panels(); ++panel)
+        excess_.take_from(
+                {packed + panel * product_.panel_bytes, static_cast<std::size_t>(product_.panel_bytes)}, kind.columns);
+    product_.weights = packed;
+    product_.compensation = compensation_.data();
+    product_.excess = excess_.weights();
+    add_up();
+}
+
+void packed_product::pack(const constant_weights &w, std::int8_t *to) const {
+    const auto groups = groups_of(problem_, product_, kind_, w);
+    const auto pack = kind_.interleaved == 4 ? pack_groups<4>
+            : kind_.interleaved == 2         ? pack_groups<2>
+                                             : pack_groups<1>;
+    constexpr std::size_t block = 64; // groups whose rows of a panel's columns are in the first-level cache
+    const auto pack_block = [&](std::size_t begin, std::int64_t panel) {
+        const auto first = panel * kind_.columns, columns = std::min(kind_.columns, product_.columns - first);
+        pack(w.from_filter(first), std::span(groups).subspan(begin, std::min(block, groups.size() - begin)), columns,
+                to + panel * product_.panel_bytes);
+    };
+    // Whichever reads the weights page by page.
+    if (w.of_filter == 1)
+        for (std::size_t begin = 0; begin < groups.size(); begin += block)
+            for (std::int64_t panel = 0; panel < panels(); ++panel)
+                pack_block(begin, panel);
+    else
+        for (std::int64_t panel = 0; panel < panels(); ++panel)
+            for (std::size_t begin = 0; begin < groups.size(); begin += block)
+                pack_block(begin, panel);
+}
+
+/// The sums of columns are the product of a row of ones.
+void packed_product::add_up() {
+    const std::vector<std::byte> ones(static_cast<std::size_t>(product_.line_inner), std::byte {1});
+    const std::vector<const std::byte *> lines(static_cast<std::size_t>(product_.lines), ones.data());
+    auto of_ones = product_;
+    of_ones.x_is_signed = false; // no compensation, which is yet to be found
+    kind_.multiply(of_ones, {lines.data(), 0, 1}, {0, panels()}, weight_sums_.data(), 0);
+    if (problem_.x_is_signed)
+        std::ranges::transform(weight_sums_, compensation_.begin(), [](std::int32_t sum) {
+            return static_cast<std::int32_t>(0U - 128U * static_cast<std::uint32_t>(sum));
+        });
+    subtract_from_sums(problem_.w_zero_points, product_.lines * product_.line_inner, weight_sums_);
+}
+
+void packed_product::run(const rows_of_lines &x, parallel::range panels, std::int32_t *y, std::int64_t y_stride) const {
+    kind_.multiply(product_, x, panels, y, y_stride);
+    if (problem_.w_zero_points.empty()) return;
+    const auto first = panels.begin * kind_.columns, last = std::min(panels.end * kind_.columns, problem_.columns);
+    subtract_row_sums(product_, x, problem_.w_zero_points, {first, last}, y, y_stride);
+}
+
+} // namespace dynquant::layers

@@ -1,0 +1,52 @@
+// src/layers/gemm: products by constant weights, packed once in panels, for any number of rows of x: of bytes, and, in
+// weight_only/, of floats. isa/ has the loops. May include what epilogue/ may. Start here, then panel_product.hpp.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "layers/gemm/panel_product.hpp"
+#include "layers/gemm/saturation_excess.hpp"
+#include "layers/gemm/weights.hpp"
+#include "quantization/shape.hpp"
+
+namespace dynquant::layers {
+
+/// y[m][n] = sum over k of x[m][k] (w[k][n] - w_zero_points[n]), modulo 2^32. Row k of w has channel k % channels of
+/// tap k / channels. Immutable.
+class packed_product {
+  public:
+    struct problem {
+        bool x_is_signed = false; // s8, else u8
+        std::int64_t channels = 0, taps = 1, columns = 0;
+        std::int64_t lines = 1;                       // of a row of x, a divisor of its elements
+        std::vector<std::int32_t> w_zero_points = {}; // none, one, or one for each column
+    };
+
+    /// By the best panels for the processor and the weights.
+    packed_product(const problem &p, const constant_weights &w, targets::features available);
+    packed_product(problem p, const panel_kind &kind, const constant_weights &w);
+    packed_product(packed_product &&) = default; // what product_ points to stays where it is
+
+    /// The column sums of w - w_zero_points, modulo 2^32.
+    const std::vector<std::int32_t> &weight_sums() const { return weight_sums_; }
+    std::int64_t bytes() const { return panels() * product_.panel_bytes; }
+    std::int64_t panels() const { return ceil_div(problem_.columns, kind_.columns); }
+
+    /// Computes the columns of some panels on this thread. y_stride: elements from row to row of y.
+    void run(const rows_of_lines &x, parallel::range panels, std::int32_t *y, std::int64_t y_stride) const;
+
+  private:
+    static const panel_kind &kind_for(const problem &p, const constant_weights &w, targets::features available);
+    void pack(const constant_weights &w, std::int8_t *to) const;
+    void add_up();
+
+    problem problem_;
+    panel_kind kind_;
+    panel_product product_;
+    std::shared_ptr<std::byte> weights_;
+    std::vector<std::int32_t> weight_sums_, compensation_;
+    saturation_excess excess_;
+};
+
+} // namespace dynquant::layers

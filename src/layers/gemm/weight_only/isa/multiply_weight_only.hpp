@@ -1,0 +1,537 @@
+// The loops of narrow_panels.hpp over vectors V, see targets/simd.hpp. A panel is four vectors wide. Bytes are widened
+// in registers: that fills what the multiplications leave of a cycle. Chunks of panels of 4 bits become bytes in the
+// first-level cache first, of one row beside the multiplications of the chunk before; those with a scale for each row,
+// and those of many rows where that is faster, floats.
+#pragma once
+
+#include <cstring>
+#include <type_traits>
+
+#include "elements/ceil_div.hpp"
+#include "elements/small_float.hpp"
+#include "layers/gemm/isa/row_tiles.hpp"
+#include "layers/gemm/weight_only/weight_only_panels.hpp"
+#include "targets/lanes.hpp"
+#include "targets/simd.hpp"
+
+namespace dynquant::layers {
+namespace {
+
+using simd::unroll;
+
+constexpr int panel_vectors = 4;
+template <typename V>
+constexpr std::int64_t panel_columns = panel_vectors *V::lanes;
+
+/// How far ahead weights are prefetched, where rows are so few that they wait for them.
+constexpr std::int64_t prefetched_bytes = 2048;
+
+/// A tile's vectors: one row takes two panels, so that eight sums do not wait for each other; others as many as leave
+/// registers, of 16, or 32 of AVX-512.
+template <typename V>
+constexpr int vectors_for(int rows) {
+    return rows == 1 ? 2 * panel_vectors : rows <= (V::lanes == 16 ? 6 : 3) ? panel_vectors : panel_vectors / 2;
+}
+
+/// What the weights of a tile are, which become floats in registers.
+enum class narrow_element { f32, s8, s8_with_zero_points, f8_e4m3, f8_e5m2 };
+template <narrow_element of>
+using stored = std::conditional_t<of == narrow_element::f32, float,
+        std::conditional_t<of == narrow_element::s8 || of == narrow_element::s8_with_zero_points, std::int8_t,
+                std::uint8_t>>;
+
+/// A vector of them. zero_points: of its columns.
+template <typename V, narrow_element of>
+[[gnu::always_inline]] inline typename V::reals load_narrow(
+        const stored<of> *p, [[maybe_unused]] const std::int32_t *zero_points) {
+    using enum narrow_element;
+    if constexpr (of == f32)
+        return V::load(p);
+    else if constexpr (of == s8)
+        return V::to_reals(V::load(p));
+    else if constexpr (of == s8_with_zero_points)
+        return V::to_reals(V::subtract(V::load(p), V::load(zero_points)));
+    else if constexpr (V::lanes == 1)
+        return float_of<(of == f8_e4m3 ? data_type::f8_e4m3 : data_type::f8_e5m2)> {*p}.value();
+    else if constexpr (of == f8_e4m3)
+        return V::load_as_small_float16(p) * V::splat(256.0F); // an f16 of the same number but for the bias; no NaN
+    else
+        return V::load_as_upper_byte(p);
+}
+
+/// Some rows of weights, of one block or of whole blocks, by some rows of x.
+struct tile_call {
+    const void *weights;
+    std::int64_t weights_of_panel; // elements from panel to panel
+    std::int64_t count, block;     // rows of weights
+    const float *x;
+    std::int64_t x_stride, x_step, x_of_tile; // elements from row to row, in a row, and from tile to tile
+    narrow_parameters parameters;
+    float *accumulators; // rows of panel_columns<V>
+    float *sums;
+    std::int64_t sums_stride;
+    bool begins, ends, is_first; // of the block
+    std::int64_t columns;        // that are not padding
+};
+
+/// vectors: of columns, from the tile's first one on.
+template <typename V, int rows, int vectors, narrow_element of>
+[[gnu::noinline]] void multiply_tile(const tile_call &t) { // inlined, it would leave too few registers
+    using reals = typename V::reals;
+    constexpr auto row_elements = panel_columns<V>;
+    const auto *weights = static_cast<const stored<of> *>(t.weights);
+    const auto *x = t.x;
+    auto parameters = t.parameters;
+    bool is_first = t.is_first;
+    const auto place = [](int v, std::int64_t of_panel) __attribute__((always_inline)) {
+        return v / panel_vectors * of_panel + v % panel_vectors * V::lanes;
+    };
+    // Fields that stores may change, for all the compiler knows.
+    float *const accumulators = t.accumulators, *const scaled_sums = t.sums;
+    const auto sums_stride = t.sums_stride;
+    const bool ends = t.ends;
+    const auto x_step = t.x_step;
+    const auto for_each_sum = [](auto f) __attribute__((always_inline)) {
+        unroll<rows * vectors>([&](int i) __attribute__((always_inline)) { f(i / vectors, i % vectors); });
+    };
+    std::int32_t zero_points[vectors * V::lanes];
+    for (std::int64_t k = 0; k < t.count;) {
+        const auto end = t.count - k < t.block ? t.count : k + t.block;
+        if constexpr (of == narrow_element::s8_with_zero_points)
+            unroll<vectors>([&](int v) __attribute__((always_inline)) {
+                V::store(zero_points + v * V::lanes, V::load(parameters.zero_points + place(v, parameters.of_panel)));
+            });
+        reals sums[rows][vectors];
+        for_each_sum([&](int r, int v) __attribute__((always_inline)) {
+            sums[r][v] = t.begins ? V::splat(0.0F) : V::load(accumulators + r * row_elements + place(v, row_elements));
+        });
+        for (; k < end; ++k, x += x_step, weights += row_elements) {
+            if constexpr (rows == 1 && of != narrow_element::f32) // which waits for weights
+                for (std::int64_t i = 0; i < vectors; i += panel_vectors)
+                    __builtin_prefetch(weights + place(static_cast<int>(i), t.weights_of_panel) + prefetched_bytes);
+            const auto weight = [&](int v) __attribute__((always_inline)) {
+                return load_narrow<V, of>(weights + place(v, t.weights_of_panel), zero_points + v * V::lanes);
+            };
+            if constexpr (rows < vectors) { // what is fewer stays in registers
+                reals of_x[rows];
+                unroll<rows>([&](int r) __attribute__((always_inline)) { of_x[r] = V::splat(x[r * t.x_stride]); });
+                unroll<vectors>([&](int v) __attribute__((always_inline)) {
+                    const auto w = weight(v);
+                    unroll<rows>([&](int r)
+                                    __attribute__((always_inline)) { sums[r][v] = V::fma(of_x[r], w, sums[r][v]); });
+                });
+            } else {
+                reals w[vectors];
+                unroll<vectors>([&](int v) __attribute__((always_inline)) { w[v] = weight(v); });
+                unroll<rows>([&](int r) __attribute__((always_inline)) {
+                    const auto of_x = V::splat(x[r * t.x_stride]);
+                    unroll<vectors>([&](int v)
+                                    __attribute__((always_inline)) { sums[r][v] = V::fma(of_x, w[v], sums[r][v]); });
+                });
+            }
+        }
+        if (!ends) {
+            for_each_sum([&](int r, int v) __attribute__((always_inline)) {
+                V::store(accumulators + r * row_elements + place(v, row_elements), sums[r][v]);
+            });
+        } else {
+            reals scales[vectors];
+            unroll<vectors>([&](int v) __attribute__((always_inline)) {
+                scales[v] = V::load(parameters.scales + place(v, parameters.of_panel));
+            });
+            const auto store_sums = [&](auto scaled) __attribute__((always_inline)) {
+                for_each_sum([&](int r, int v) __attribute__((always_inline)) {
+                    auto *const to = scaled_sums + r * sums_stride + v * V::lanes;
+                    V::store(to, scaled(sums[r][v], scales[v], to));
+                });
+            };
+            if (is_first)
+                store_sums([](reals sum, reals scale, const float *)
+                                __attribute__((always_inline)) { return sum * scale; });
+            else
+                store_sums([](reals sum, reals scale, const float *to)
+                                __attribute__((always_inline)) { return V::fma(sum, scale, V::load(to)); });
+        }
+        is_first = false;
+        parameters.scales += row_elements;
+        if constexpr (of == narrow_element::s8_with_zero_points) parameters.zero_points += row_elements;
+    }
+}
+
+/// All columns of a panel, or of two, but for tiles of padding.
+template <typename V, int rows, narrow_element of>
+void multiply_columns(tile_call t, int panels) {
+    constexpr int vectors = vectors_for<V>(rows);
+    if constexpr (rows == 1)
+        if (panels == 1) return multiply_tile<V, 1, panel_vectors, of>(t);
+    if constexpr (rows == tile_rows && vectors == panel_vectors)
+        if (t.columns <= panel_columns<V> / 2) return multiply_tile<V, rows, panel_vectors / 2, of>(t);
+    for (int v = 0; v < panel_vectors && v * V::lanes < t.columns; v += vectors) {
+        multiply_tile<V, rows, vectors, of>(t);
+        constexpr auto columns = vectors * V::lanes;
+        t.weights = static_cast<const stored<of> *>(t.weights) + columns;
+        t.parameters.scales += columns;
+        if constexpr (of == narrow_element::s8_with_zero_points) t.parameters.zero_points += columns;
+        t.accumulators += columns;
+        t.sums += columns;
+    }
+}
+
+template <typename V, narrow_element of>
+void multiply_rows(const tile_call &all, std::int64_t rows, int panels) {
+    static_assert(tile_rows == 6);
+    for_each_row_tile<tile_rows, 5, 4, 3, 2, 1>(rows, [&](auto count, std::int64_t row) {
+        auto t = all;
+        t.x += row / tile_rows * t.x_of_tile;
+        t.accumulators += row * panel_columns<V>;
+        t.sums += row * t.sums_stride;
+        multiply_columns<V, count, of>(t, panels);
+    });
+}
+
+/// Some rows of a panel, from one of a block on.
+struct rows_of_panel {
+    std::int64_t first, count, panel;
+};
+
+/// A byte for each column of a panel.
+template <typename V>
+using row_of_bytes = simd::lanes_of<std::uint8_t, static_cast<int>(panel_columns<V>)>;
+
+/// Two adjacent rows of 4 bits as s8, less their zero points.
+template <typename V>
+[[gnu::always_inline]] inline void widen_pair(
+        const std::byte *from, const typename row_of_bytes<V>::vector &zero_points, std::int8_t *to) {
+    using bytes = row_of_bytes<V>;
+    const auto pair = bytes::load(from);
+    bytes::store(to, (pair & bytes::splat(15)) - zero_points);
+    bytes::store(to + panel_columns<V>, (pair >> 4) - zero_points);
+}
+
+/// Elements of 4 bits as s8, less their zero points. Writes a row more where the last block's rows are odd.
+template <typename V>
+void widen_nibbles(const narrow_panels &p, const rows_of_panel &rows, std::int8_t *to) {
+    constexpr int columns = panel_columns<V>;
+    const auto block_bytes = ceil_div(p.block, 2) * columns, first_block = rows.first / p.block;
+    auto first = rows.first % p.block; // in its block
+    const auto *from_block = p.weights + rows.panel * p.panel_bytes + first_block * block_bytes;
+    const bool has_zero_points = p.parameters.zero_points && !p.are_weights_scaled;
+    const std::int8_t none[columns] = {}, *zero_points_of_block = none;
+    if (has_zero_points)
+        zero_points_of_block = p.parameters.zero_points + rows.panel * p.parameters.of_panel + first_block * columns;
+    for (auto rest = rows.count; rest > 0; from_block += block_bytes, first = 0) {
+        const auto in_block = p.block - first, count = rest < in_block ? rest : in_block;
+        const auto *from = from_block + first / 2 * columns;
+        const auto zero_points = row_of_bytes<V>::load(zero_points_of_block);
+        if (has_zero_points) zero_points_of_block += columns;
+        for (std::int64_t i = 0; i < count; i += 2, from += columns)
+            widen_pair<V>(from, zero_points, to + i * columns);
+        to += count * columns;
+        rest -= count;
+    }
+}
+
+/// Elements of 8 bits, or what widen_nibbles() made, as floats: less their zero points, and times their scales where
+/// each row has its own, rounded where that is float16.
+template <typename V, narrow_element of>
+void widen_to_floats(const narrow_panels &p, const rows_of_panel &rows, const void *weights, float *to) {
+    constexpr auto columns = panel_columns<V>;
+    const auto *from = static_cast<const stored<of> *>(weights);
+    const auto block = p.parameter_block;
+    auto parameter = rows.panel * p.parameters.of_panel + rows.first / block * columns;
+    auto in_block = block - rows.first % block;
+    std::int32_t zero_points[columns] = {};
+    for (auto rest = rows.count; rest > 0; parameter += columns, in_block = block) {
+        const auto count = rest < in_block ? rest : in_block;
+        typename V::reals scales[panel_vectors];
+        unroll<panel_vectors>([&](int vector) __attribute__((always_inline)) {
+            const auto v = vector * V::lanes;
+            if constexpr (of == narrow_element::s8_with_zero_points)
+                V::store(zero_points + v, V::load(p.parameters.zero_points + parameter + v));
+            scales[vector] = p.are_weights_scaled ? V::load(p.parameters.scales + parameter + v) : V::splat(1.0F);
+        });
+        for (std::int64_t i = 0; i < count; ++i, from += columns, to += columns)
+            unroll<panel_vectors>([&](int vector) __attribute__((always_inline)) {
+                const auto v = vector * V::lanes;
+                const auto w = load_narrow<V, of>(from + v, zero_points + v) * scales[vector];
+                V::store(to + v, p.are_float16 ? V::rounded(static_cast<const simd::float16_bits *>(nullptr), w) : w);
+            });
+        rest -= count;
+    }
+}
+
+/// A panel of 4 bits, or two, by one row of x. While some rows are multiplied, those behind them are widened. sums: of
+/// all columns, with padding. bytes: widened_bytes.
+template <typename V, int panels>
+[[gnu::noinline]] void multiply_nibbles(
+        const narrow_panels &p, const float_rows &x, std::int64_t panel, float *sums, std::int8_t *bytes) {
+    using reals = typename V::reals;
+    constexpr auto columns = panel_columns<V>;
+    constexpr int vectors = panels * panel_vectors;
+    constexpr auto most = widened_bytes / (4 * panels * columns); // rows at once, of a block
+    static constexpr std::int8_t none[columns] = {};
+    const auto inner = p.inner, block = p.block, panel_bytes = p.panel_bytes, of_panel = p.parameters.of_panel;
+    const auto *const of_x = x.first;
+    const auto x_step = x.step;
+    const auto *scales = p.parameters.scales + panel * of_panel;
+    auto *now = bytes, *next = bytes + most * panels * columns;
+
+    const auto *from = p.weights + panel * panel_bytes; // of the rows behind, as their zero points
+    const bool has_zero_points = p.parameters.zero_points != nullptr;
+    const auto *zero_points = has_zero_points ? p.parameters.zero_points + panel * of_panel : none;
+    const auto zero_points_of_panel = has_zero_points ? of_panel : 0,
+               zero_points_of_block = has_zero_points ? columns : 0;
+    const auto widen = [&](std::int8_t * to) __attribute__((always_inline)) {
+        unroll<panels>([&](int i) __attribute__((always_inline)) {
+            __builtin_prefetch(from + i * panel_bytes + prefetched_bytes);
+            widen_pair<V>(from + i * panel_bytes, row_of_bytes<V>::load(zero_points + i * zero_points_of_panel),
+                    to + i * 2 * columns);
+        });
+        from += columns;
+    };
+    const auto rows_at = [=](std::int64_t k, std::int64_t in_block) {
+        const auto in_inner = inner - k, rest = block - in_block, rows = rest < in_inner ? rest : in_inner;
+        return rows < most ? rows : most;
+    };
+    auto rows = rows_at(0, 0);
+    for (std::int64_t i = 0; i < rows; i += 2)
+        widen(now + i * panels * columns);
+
+    reals accumulators[vectors];
+    unroll<vectors>([&](int v) __attribute__((always_inline)) { accumulators[v] = V::splat(0.0F); });
+    const auto multiply = [&](const std::int8_t *weights, float x_of_row) __attribute__((always_inline)) {
+        const auto of_row = V::splat(x_of_row);
+        unroll<vectors>([&](int v) __attribute__((always_inline)) {
+            const auto *const at = weights + v / panel_vectors * 2 * columns + v % panel_vectors * V::lanes;
+            accumulators[v] = V::fma(of_row, V::to_reals(V::load(at)), accumulators[v]);
+        });
+    };
+    for (std::int64_t k = 0, in_block = 0; k < inner;) {
+        const auto *const x_of_rows = of_x + k * x_step;
+        k += rows;
+        in_block += rows;
+        const bool ends = in_block == block || k == inner;
+        if (ends) {
+            in_block = 0;
+            zero_points += zero_points_of_block;
+        }
+        const auto next_rows = k < inner ? rows_at(k, in_block) : 0;
+        const auto pairs = (rows < next_rows ? rows : next_rows) / 2 * 2;
+        std::int64_t i = 0;
+        for (; i < pairs; i += 2) {
+            widen(next + i * panels * columns);
+            multiply(now + i * panels * columns, x_of_rows[i * x_step]);
+            multiply(now + i * panels * columns + columns, x_of_rows[(i + 1) * x_step]);
+        }
+        for (auto rest = i; rest < rows; ++rest)
+            multiply(now + rest / 2 * 2 * panels * columns + rest % 2 * columns, x_of_rows[rest * x_step]);
+        for (; i < next_rows; i += 2)
+            widen(next + i * panels * columns);
+        if (ends) {
+            const bool is_first = k <= block;
+            unroll<vectors>([&](int v) __attribute__((always_inline)) {
+                const auto scale = V::load(scales + v / panel_vectors * of_panel + v % panel_vectors * V::lanes);
+                auto *const to = sums + v * V::lanes;
+                V::store(to, is_first ? accumulators[v] * scale : V::fma(accumulators[v], scale, V::load(to)));
+                accumulators[v] = V::splat(0.0F);
+            });
+            scales += columns;
+        }
+        auto *const of_rows = now;
+        now = next;
+        next = of_rows;
+        rows = next_rows;
+    }
+}
+
+/// What widen_nibbles() leaves: bytes.
+inline narrow_element element_of(const narrow_panels &p) {
+    using enum narrow_element;
+    switch (p.code) {
+        case narrow_code::f8_e4m3: return f8_e4m3;
+        case narrow_code::f8_e5m2: return f8_e5m2;
+        case narrow_code::u4:
+            if (!p.are_weights_scaled) return s8;
+            [[fallthrough]];
+        case narrow_code::s8: return p.parameters.zero_points ? s8_with_zero_points : s8;
+    }
+    return s8; // no enumerator
+}
+
+/// How weights become floats: in registers, for each tile again; as bytes or floats in the first-level cache before
+/// they are multiplied; or, nibbles of one row of x, as bytes while those before them are multiplied.
+enum class widening { in_registers, to_bytes, to_floats, beside };
+
+/// As measured with AVX2: to widen s8 costs a tile less than to load floats.
+inline widening widening_of(const narrow_panels &p, narrow_element element, std::int64_t rows) {
+    using enum narrow_element;
+    const bool is_float8 = element == f8_e4m3 || element == f8_e5m2;
+    if (p.are_weights_scaled || (element == s8_with_zero_points && rows > 4 * tile_rows)
+            || (is_float8 && rows > 2 * tile_rows))
+        return widening::to_floats;
+    if (p.code != narrow_code::u4) return widening::in_registers;
+    return rows == 1 ? widening::beside : widening::to_bytes;
+}
+
+/// Calls f<element>.
+template <typename F>
+void with_element(narrow_element element, F f) {
+    using enum narrow_element;
+    switch (element) {
+        case f32: return f.template operator()<f32>();
+        case s8: return f.template operator()<s8>();
+        case s8_with_zero_points: return f.template operator()<s8_with_zero_points>();
+        case f8_e4m3: return f.template operator()<f8_e4m3>();
+        case f8_e5m2: return f.template operator()<f8_e5m2>();
+    }
+}
+
+/// A part's memory, as narrow_scratch_floats() counts it.
+template <typename V>
+struct panel_scratch {
+    static constexpr auto buffer = narrow_buffer_floats(panel_columns<V>);
+    explicit panel_scratch(float *first)
+        : bytes(reinterpret_cast<std::int8_t *>(first))
+        , floats(first + buffer)
+        , accumulators(first + 2 * buffer)
+        , padded_sums(accumulators + most_narrow_rows * panel_columns<V>) {}
+
+    std::int8_t *bytes;
+    float *floats, *accumulators, *padded_sums;
+};
+
+/// Rows of weights that are multiplied at a time, at most. Bytes that are read once are one chunk. Others are of an
+/// even number of rows.
+template <typename V>
+std::int64_t chunk_rows(const narrow_panels &p, widening how, std::int64_t rows_of_x, int panels) {
+    const bool is_one_chunk = how == widening::in_registers && rows_of_x <= tile_rows
+            && vectors_for<V>(static_cast<int>(rows_of_x)) >= panel_vectors;
+    return is_one_chunk ? p.inner : widened_bytes / (panel_columns<V> * panels * (how == widening::to_floats ? 4 : 1));
+}
+
+/// The rows of weights from k on that are multiplied next: whole blocks, or a part of one.
+template <typename V>
+void take_chunk(tile_call &t, const narrow_panels &p, std::int64_t k, std::int64_t chunk, std::int64_t panel) {
+    const auto in_block = k % p.block, rest = p.inner - k;
+    t.count = p.block <= chunk ? chunk / p.block * p.block : p.block - in_block < chunk ? p.block - in_block : chunk;
+    if (t.count > rest) t.count = rest;
+    t.begins = in_block == 0;
+    t.ends = t.count == rest || (k + t.count) % p.block == 0;
+    t.is_first = k < p.block;
+    if (p.are_weights_scaled) return;
+    const auto first = panel * p.parameters.of_panel + k / p.block * panel_columns<V>;
+    t.parameters.scales = p.parameters.scales + first;
+    if (p.parameters.zero_points) t.parameters.zero_points = p.parameters.zero_points + first;
+}
+
+/// Sets the chunk's weights, which begin at row k: where they lie, or widened in the scratch memory.
+template <typename V>
+void widen_chunk(tile_call &t, const narrow_panels &p, widening how, narrow_element element, std::int64_t k,
+        std::int64_t panel, int panels, const panel_scratch<V> &scratch) {
+    const auto *const given = p.weights + panel * p.panel_bytes + k * panel_columns<V>; // of bytes
+    if (how == widening::in_registers) {
+        t.weights = given;
+        t.weights_of_panel = p.panel_bytes;
+        return;
+    }
+    t.weights = how == widening::to_floats ? static_cast<const void *>(scratch.floats) : scratch.bytes;
+    t.weights_of_panel = (t.count + 1) * panel_columns<V>;
+    for (int i = 0; i < panels; ++i) {
+        const rows_of_panel rows = {k, t.count, panel + i};
+        const void *weights = given + i * p.panel_bytes;
+        if (p.code == narrow_code::u4) {
+            auto *const bytes = scratch.bytes + i * t.weights_of_panel;
+            widen_nibbles<V>(p, rows, bytes);
+            weights = bytes;
+        }
+        if (how == widening::to_floats)
+            with_element(element, [&]<narrow_element of>() {
+                widen_to_floats<V, of>(p, rows, weights, scratch.floats + i * t.weights_of_panel);
+            });
+    }
+}
+
+/// One panel, or two beside each other.
+template <typename V>
+void multiply_panel(const narrow_panels &p, const float_rows &x, std::int64_t x_of_tile, std::int64_t panel, int panels,
+        float *y, std::int64_t y_stride, float *scratch_memory) {
+    const auto element = element_of(p);
+    const auto how = widening_of(p, element, x.rows);
+    const panel_scratch<V> scratch(scratch_memory);
+    const auto chunk = chunk_rows<V>(p, how, x.rows, panels);
+    const auto first = panel * panel_columns<V>, all = panels * panel_columns<V>;
+
+    tile_call t;
+    t.block = p.block;
+    t.x_stride = x.stride;
+    t.x_step = x.step;
+    t.x_of_tile = x_of_tile;
+    t.accumulators = scratch.accumulators;
+    t.columns = p.columns - first < all ? p.columns - first : all;
+    const bool is_padded = t.columns < all;
+    t.sums = is_padded ? scratch.padded_sums : y + first;
+    t.sums_stride = is_padded ? all : y_stride;
+    t.parameters = p.parameters;
+    alignas(64) float ones[panel_columns<V>]; // the scales of weights that have been scaled
+    for (auto &one : ones)
+        one = 1;
+    if (p.are_weights_scaled) t.parameters = {0, ones, nullptr};
+    if (how == widening::beside)
+        (panels == 1 ? multiply_nibbles<V, 1> : multiply_nibbles<V, 2>)(p, x, panel, t.sums, scratch.bytes);
+    else
+        for (std::int64_t k = 0; k < p.inner; k += t.count) {
+            take_chunk<V>(t, p, k, chunk, panel);
+            t.x = x.first + k * x.step;
+            widen_chunk(t, p, how, element, k, panel, panels, scratch);
+            with_element(how == widening::to_floats ? narrow_element::f32 : element,
+                    [&]<narrow_element of>() { multiply_rows<V, of>(t, x.rows, panels); });
+        }
+    const auto size = static_cast<std::size_t>(t.columns) * sizeof *y;
+    for (std::int64_t m = 0; m < x.rows && (is_padded || p.inner == 0); ++m)
+        if (p.inner == 0)
+            std::memset(y + m * y_stride + first, 0, size);
+        else
+            std::memcpy(y + m * y_stride + first, scratch.padded_sums + m * all, size);
+}
+
+/// Elements of at most tile_rows rows, of each row tile_rows apart.
+inline void copy_tile(const float *x, std::int64_t step, std::int64_t rows, std::int64_t inner, float *to) {
+    for (std::int64_t k = 0; k < inner; ++k, x += step, to += tile_rows)
+        if (rows >= tile_rows)
+            std::memcpy(to, x, tile_rows * sizeof *x); // of known size: two loads and stores
+        else
+            std::memcpy(to, x, static_cast<std::size_t>(rows) * sizeof *x);
+}
+
+template <typename V>
+void multiply_narrow(const narrow_panels &p, const float_rows &given, parallel::range panels, float *y,
+        std::int64_t y_stride, float *scratch) {
+    auto x = given;
+    auto x_of_tile = tile_rows * x.stride;
+    if (x.step != 1) { // each tile has its elements together, in fewer lines of the first-level cache
+        auto *const copied = scratch + narrow_scratch_floats(panel_columns<V>);
+        x_of_tile = tile_rows * p.inner;
+        for (std::int64_t first = 0; first < x.rows; first += tile_rows)
+            copy_tile(x.first + first, x.step, x.rows - first, p.inner, copied + first * p.inner);
+        x = {copied, x.rows, 1, tile_rows};
+    }
+    for (auto panel = panels.begin; panel < panels.end;) {
+        const int count = x.rows == 1 && panel + 1 < panels.end ? 2 : 1;
+        multiply_panel<V>(p, x, x_of_tile, panel, count, y, y_stride, scratch);
+        panel += count;
+    }
+}
+
+/// V with sums of one rounding, as the definition has them.
+template <typename V>
+struct fused : V {
+    static typename V::reals fma(typename V::reals a, typename V::reals b, typename V::reals c) {
+        return __builtin_fmaf(a, b, c);
+    }
+};
+
+template <typename V, typename Fused = std::conditional_t<V::has_fma, V, fused<V>>>
+constexpr narrow_kind narrow_of = {multiply_narrow<Fused>, panel_columns<Fused>};
+
+} // namespace
+} // namespace dynquant::layers

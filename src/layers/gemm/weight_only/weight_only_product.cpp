@@ -1,0 +1,239 @@
+#include "layers/gemm/weight_only/weight_only_product.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "layers/gemm/weights_memory.hpp"
+#include "parallel/parallel.hpp"
+#include "quantization/shape.hpp"
+
+namespace dynquant::layers {
+namespace {
+
+bool is_float8(data_type type) {
+    return type == data_type::f8_e4m3 || type == data_type::f8_e5m2;
+}
+
+bool has_nibbles(data_type type) {
+    return type == data_type::s4 || type == data_type::u4;
+}
+
+/// What is added to integers, and to their zero points, so that all are s8 or u4.
+std::int32_t offset_of(data_type type) {
+    return type == data_type::u8 ? -128 : type == data_type::s4 ? 8 : 0;
+}
+
+/// Calls f(k, n, code) for all weights, in memory's order: integers with their offset, the codes of floats. Always
+/// inlined, so that each type has a loop.
+template <typename F>
+[[gnu::always_inline]] inline void for_each_weight(const narrow_weights &w, const F &f) {
+    const auto offset = offset_of(w.type);
+    const auto visit = [&](auto code_at) __attribute__((always_inline)) {
+        std::int64_t at = 0;
+        if (w.is_transposed)
+            for (std::int64_t n = 0; n < w.columns; ++n)
+                for (std::int64_t k = 0; k < w.inner; ++k, ++at)
+                    f(k, n, code_at(at));
+        else
+            for (std::int64_t k = 0; k < w.inner; ++k)
+                for (std::int64_t n = 0; n < w.columns; ++n, ++at)
+                    f(k, n, code_at(at));
+    };
+    const auto *const data = w.data;
+    if (has_nibbles(w.type)) {
+        const std::int32_t sign = w.type == data_type::s4 ? 8 : 0; // with the offset
+        visit([=](std::int64_t at) __attribute__((always_inline)) {
+            return (std::to_integer<std::int32_t>(data[at >> 1]) >> (at & 1) * 4 & 15) ^ sign;
+        });
+    } else if (w.type == data_type::s8) {
+        visit([=](std::int64_t at) __attribute__((always_inline)) {
+            return std::int32_t {std::to_integer<std::int8_t>(data[at])};
+        });
+    } else {
+        visit([=](std::int64_t at)
+                        __attribute__((always_inline)) { return std::to_integer<std::int32_t>(data[at]) + offset; });
+    }
+}
+
+/// Zero points with their offset, of the weight of a row and a column. Without divisions for each weight.
+class zero_points_of {
+  public:
+    explicit zero_points_of(const narrow_weights &w)
+        : given_(w.zero_points.empty() ? nullptr : w.zero_points.data())
+        , offset_(offset_of(w.type))
+        , is_shared_(w.scale_columns == 1) {
+        const auto block = std::max<std::int64_t>(w.block, 1);
+        for (std::int64_t k = 0; k < w.inner; ++k)
+            first_.push_back(k / block * w.scale_columns);
+    }
+    std::int32_t at(std::int64_t k, std::int64_t n) const {
+        return given_ ? offset_ + given_[first_[static_cast<std::size_t>(k)] + (is_shared_ ? 0 : n)] : offset_;
+    }
+
+  private:
+    const std::int32_t *given_; // null: all are 0
+    std::int32_t offset_;
+    bool is_shared_;
+    std::vector<std::int64_t> first_; // of each row
+};
+
+/// Whether every difference of a weight and its zero point is an s8: uint8 with a zero point of 128, for one. Then
+/// differences are packed.
+bool differences_fit(const narrow_weights &w) {
+    const zero_points_of zero_points(w);
+    bool fit = true;
+    for_each_weight(
+            w, [&](std::int64_t k, std::int64_t n, std::int32_t code) __attribute__((always_inline)) {
+                const auto difference = code - zero_points.at(k, n);
+                fit &= difference >= -128 && difference <= 127;
+            });
+    return fit;
+}
+
+std::vector<float> for_each_column(const std::vector<float> &scales, std::int64_t columns) {
+    std::vector<float> result;
+    for (const auto scale : scales)
+        result.insert(result.end(), static_cast<std::size_t>(columns), scale);
+    return result;
+}
+
+/// The offset of scales: -0 keeps each float, where 0 would make 0 of -0.
+constexpr float no_offset = -0.0F;
+
+/// In panels; what pads them is 0.
+template <typename To, typename From>
+std::vector<To> in_panels(const std::vector<From> &from, std::int64_t blocks, std::int64_t columns,
+        std::int64_t panel_columns, From offset) {
+    const auto panels = ceil_div(columns, panel_columns);
+    std::vector<To> to(static_cast<std::size_t>(panels * blocks * panel_columns));
+    auto *next = to.data();
+    for (std::int64_t panel = 0; panel < panels; ++panel)
+        for (std::int64_t block = 0; block < blocks; ++block, next += panel_columns)
+            for (std::int64_t n = 0; n < std::min(panel_columns, columns - panel * panel_columns); ++n)
+                next[n] = static_cast<To>(
+                        from[static_cast<std::size_t>(block * columns + panel * panel_columns + n)] + offset);
+    return to;
+}
+
+/// One column for all.
+template <typename To, typename From>
+std::vector<To> in_one_panel(const std::vector<From> &from, std::int64_t panel_columns, From offset) {
+    std::vector<To> to;
+    for (const auto value : from)
+        to.insert(to.end(), static_cast<std::size_t>(panel_columns), static_cast<To>(value + offset));
+    return to;
+}
+
+} // namespace
+
+narrow_product::narrow_product(const narrow_weights &w, targets::features available)
+    : kind_(*targets::pick(available, narrow_table))
+    , panels_() {
+    auto &p = panels_;
+    p.inner = w.inner;
+    p.columns = w.columns;
+    p.are_weights_scaled = w.are_float16 || (w.block == 1 && w.inner > 1);
+    p.are_float16 = w.are_float16;
+    p.parameter_block = std::max<std::int64_t>(std::min(w.block, w.inner), 1);
+    p.block = p.are_weights_scaled ? std::max<std::int64_t>(w.inner, 1) : p.parameter_block;
+    p.code = has_nibbles(w.type)           ? narrow_code::u4
+            : w.type == data_type::f8_e4m3 ? narrow_code::f8_e4m3
+            : w.type == data_type::f8_e5m2 ? narrow_code::f8_e5m2
+                                           : narrow_code::s8;
+    if (w.inner == 0 || w.columns == 0) return; // the other extent may be of any size, and no loop reads what follows
+    const bool has_zero_points = !is_float8(w.type) && (offset_of(w.type) != 0 || !w.zero_points.empty());
+    const bool are_subtracted = has_zero_points && p.code == narrow_code::s8 && differences_fit(w);
+    pack_weights(w, are_subtracted);
+    pack_parameters(w, has_zero_points && !are_subtracted);
+}
+
+void narrow_product::pack_weights(const narrow_weights &w, bool are_subtracted) {
+    auto &p = panels_;
+    const bool is_nibble = p.code == narrow_code::u4;
+    const auto block_rows = is_nibble ? ceil_div(p.block, 2) : p.block; // of bytes
+    std::vector<std::int64_t> row_at, column_at;
+    std::vector<std::int8_t> shifts; // of each row's elements in their bytes
+    for (std::int64_t k = 0; k < w.inner; ++k) {
+        row_at.push_back((k / p.block * block_rows + (is_nibble ? k % p.block / 2 : k % p.block)) * kind_.columns);
+        shifts.push_back(is_nibble && k % p.block % 2 == 1 ? 4 : 0);
+    }
+    p.panel_bytes = row_at.back() + kind_.columns;
+    for (std::int64_t n = 0; n < w.columns; ++n)
+        column_at.push_back(n / kind_.columns * p.panel_bytes + n % kind_.columns);
+    weights_ = zeros_for_weights(static_cast<std::size_t>(ceil_div(w.columns, kind_.columns) * p.panel_bytes));
+    p.weights = weights_.get();
+    auto *const packed = weights_.get();
+    const zero_points_of zero_points(w);
+    for_each_weight(
+            w, [&](std::int64_t k, std::int64_t n, std::int32_t code) __attribute__((always_inline)) {
+                const auto row = static_cast<std::size_t>(k);
+                auto &to = packed[row_at[row] + column_at[static_cast<std::size_t>(n)]];
+                to |= static_cast<std::byte>((are_subtracted ? code - zero_points.at(k, n) : code) << shifts[row]);
+            });
+}
+
+void narrow_product::pack_parameters(const narrow_weights &w, bool has_zero_points) {
+    auto &p = panels_;
+    const auto blocks = ceil_div(w.inner, p.parameter_block);
+    // Loops know no NaN of f8_e4m3: a scale of NaN gives the same.
+    auto scales = w.scales;
+    bool is_shared = w.scale_columns == 1;
+    if (p.code == narrow_code::f8_e4m3)
+        for_each_weight(
+                w, [&](std::int64_t k, std::int64_t n, std::int32_t code) __attribute__((always_inline)) {
+                    if ((code & 0x7f) != 0x7f) return;
+                    if (is_shared) scales = for_each_column(scales, w.columns);
+                    is_shared = false;
+                    scales[static_cast<std::size_t>(k / p.parameter_block * w.columns + n)] =
+                            std::numeric_limits<float>::quiet_NaN();
+                });
+    p.parameters.of_panel = is_shared ? 0 : blocks * kind_.columns;
+    scales_ = is_shared ? in_one_panel<float>(scales, kind_.columns, no_offset)
+                        : in_panels<float>(scales, blocks, w.columns, kind_.columns, no_offset);
+    p.parameters.scales = scales_.data();
+    if (!has_zero_points) return;
+    auto zero_points = w.zero_points;
+    if (zero_points.empty()) zero_points.resize(w.scales.size());
+    const auto offset = offset_of(w.type);
+    zero_points_ = is_shared ? in_one_panel<std::int8_t>(zero_points, kind_.columns, offset)
+                             : in_panels<std::int8_t>(zero_points, blocks, w.columns, kind_.columns, offset);
+    p.parameters.zero_points = zero_points_.data();
+}
+
+std::size_t narrow_product::bytes() const {
+    const auto panels = ceil_div(panels_.columns, kind_.columns);
+    return static_cast<std::size_t>(panels * panels_.panel_bytes) + scales_.size() * sizeof(float)
+            + zero_points_.size();
+}
+
+void narrow_product::run(const float_rows &x, float *y, std::int64_t y_stride, narrow_memory &memory) const {
+    const auto rows = x.rows;
+    if (rows == 0 || panels_.columns == 0) return;
+    // A part's least work takes about as long as that of other loops: an element stands for four products.
+    const auto work = rows * std::max<std::int64_t>(panels_.inner, 1) * panels_.columns / 4;
+    const auto panels = ceil_div(panels_.columns, kind_.columns);
+    // Blocks of rows share widened weights; few panels are shared out by rows, too.
+    constexpr std::int64_t least_rows = 12;
+    const auto wanted = std::min(ceil_div(parallel::parts_for(work, 0), panels), rows / least_rows);
+    const auto least_blocks = std::max(ceil_div(rows, most_narrow_rows), wanted);
+    const auto block = round_up(ceil_div(rows, least_blocks), tile_rows), blocks = ceil_div(rows, block);
+    const auto items = blocks * panels;
+    const auto parts = parallel::parts_for_items(items, work);
+    if (std::ssize(memory.parts) < parts) memory.parts.resize(static_cast<std::size_t>(parts));
+    const auto floats = static_cast<std::size_t>(
+            narrow_scratch_floats(kind_.columns) + (x.step == 1 ? 0 : copied_row_floats(block, panels_.inner)));
+    for (auto &part : memory.parts)
+        if (part.size() < floats) part.resize(floats);
+    parallel::for_each_part(items, parts, [&](parallel::range part, std::size_t index) {
+        auto *const scratch = memory.parts[index].data();
+        for (auto item = part.begin; item < part.end;) {
+            const auto first = item / panels * block, panel = item % panels;
+            const auto end = std::min(panels, panel + part.end - item);
+            kind_.multiply(panels_, {x.first + first * x.stride, std::min(block, rows - first), x.stride, x.step},
+                    {panel, end}, y + first * y_stride, y_stride, scratch);
+            item += end - panel;
+        }
+    });
+}
+
+} // namespace dynquant::layers

@@ -1,0 +1,77 @@
+// src/layers/gemm/weight_only: products of floats by constant weights that stay narrow in memory: DequantizeLinear and
+// MatMul in one. isa/ has the loops. Start here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "dynquant/quantization.hpp"
+#include "layers/gemm/line_vector.hpp"
+#include "layers/gemm/weight_only/weight_only_panels.hpp"
+#include "targets/features.hpp"
+
+namespace dynquant::layers {
+
+/// Weights as DequantizeLinear has them: (q - zero point) * scale. The columns are the outputs.
+struct narrow_weights {
+    data_type type; // s8, u8, s4, u4, f8_e4m3 or f8_e5m2
+    std::int64_t inner, columns;
+    const std::byte *data;      // row-major [inner, columns]; 4 bits as ONNX packs them, low half first, without gaps
+    bool is_transposed = false; // [columns, inner]
+    std::int64_t block;         // rows that share a scale; inner or more: all
+    std::vector<float> scales;  // row-major [ceil(inner / block), scale_columns]
+    std::vector<std::int32_t> zero_points; // as the scales, of the weights' type; none: empty, as for floats
+    std::int64_t scale_columns;            // columns, or 1: all columns have the same
+    bool are_float16 = false;              // the products by the scales are rounded to float16
+};
+
+/// The memory of a run, which the caller keeps: it serves any product, and only grows. Each run at a time needs its
+/// own.
+struct narrow_memory {
+    std::vector<line_vector<float>> parts;
+};
+
+/// y = x times w, in f32. Immutable.
+///
+/// The result is defined, the same bits for every instruction set, number of threads, split, and set of other rows
+/// (which NaN a NaN is, is not). For each block in turn acc = 0, and for each of its rows k in order
+/// acc = fma(x[k], q[k] - zero point, acc): the difference is exact. The first block gives sum = acc * scale, later
+/// ones sum = fma(acc, scale, sum). Where each row has a scale of its own (block 1 of more rows), one block has all
+/// rows and acc = fma(x[k], f32((q[k] - zero point) * scale), acc) is the sum. So it is where weights are float16, with
+/// f16() in place of f32().
+///
+/// How far that is from S, the exact sum of x[k] w[k] with the weights w[k] = f32((q[k] - zero point) * scale) that
+/// DequantizeLinear gives, where nothing over- or underflows: u = 2^-24 bounds a rounding, and a product of m factors
+/// 1 + e or 1 / (1 + e), |e| <= u, is 1 + t, |t| <= gamma(m) = m u / (1 - m u) (Higham, Accuracy and Stability of
+/// Numerical Algorithms, lemma 3.1). A term of a block of n rows is rounded at most n times as acc grows, then once
+/// for each block from its own on, at most B times; and the exact (q - zero point) * scale is w[k] / (1 + e). So
+/// |y - S| <= gamma(n + B + 1) * sum of |x[k] w[k]|; where each row has a scale, or the weights are float16, gamma(K)
+/// for K rows.
+class narrow_product {
+  public:
+    narrow_product(const narrow_weights &w, targets::features available);
+    narrow_product(narrow_product &&) = default; // what panels_ points to stays where it is
+
+    std::int64_t inner() const { return panels_.inner; }
+    std::int64_t columns() const { return panels_.columns; }
+    /// What the packed weights take, with scales and zero points.
+    std::size_t bytes() const;
+
+    /// Computes all columns of some rows, on several threads. y_stride: elements from row to row. Thread-safe.
+    void run(const float_rows &x, float *y, std::int64_t y_stride, narrow_memory &memory) const;
+
+  private:
+    /// are_subtracted: less their zero points.
+    void pack_weights(const narrow_weights &w, bool are_subtracted);
+    void pack_parameters(const narrow_weights &w, bool has_zero_points);
+
+    narrow_kind kind_;
+    narrow_panels panels_; // points into what follows
+    std::shared_ptr<std::byte> weights_;
+    std::vector<float> scales_;
+    std::vector<std::int8_t> zero_points_;
+};
+
+} // namespace dynquant::layers

@@ -1,0 +1,59 @@
+#include "layers/gemm/zero_points.hpp"
+
+#include <algorithm>
+
+#include "targets/sum_of_bytes.hpp"
+
+namespace dynquant::layers {
+namespace {
+
+std::int32_t wrap(std::int64_t value) {
+    return static_cast<std::int32_t>(static_cast<std::uint32_t>(value)); // modulo 2^32
+}
+
+std::int64_t row_sum(const panel_product &p, const rows_of_lines &x, std::int64_t row) {
+    auto total = p.x_is_signed ? -128 * p.lines * p.line_inner : 0;
+    for (std::int64_t i = 0; i < p.lines; ++i)
+        total += simd::sum_of_bytes(x.lines[i] + row * x.stride, p.line_inner, p.x_is_signed ? 128 : 0);
+    return total;
+}
+
+} // namespace
+
+void subtract_from_sums(std::span<const std::int32_t> zero_points, std::int64_t inner, std::span<std::int32_t> sums) {
+    for (std::size_t c = 0; c < sums.size() && !zero_points.empty(); ++c)
+        sums[c] = wrap(sums[c] - inner * zero_points[zero_points.size() == 1 ? 0 : c]);
+}
+
+void subtract_row_sums(const panel_product &p, const rows_of_lines &x, std::span<const std::int32_t> w_zero_points,
+        parallel::range columns, std::int32_t *y, std::int64_t y_stride) {
+    const auto *zero_points = w_zero_points.data();
+    for (std::int64_t m = 0; m < x.rows; ++m, y += y_stride) {
+        const auto total = static_cast<std::uint32_t>(row_sum(p, x, m));
+        const auto subtract = [&](std::int64_t n, std::uint32_t term) {
+            y[n] = static_cast<std::int32_t>(static_cast<std::uint32_t>(y[n]) - term);
+        };
+        if (w_zero_points.size() == 1)
+            for (auto n = columns.begin; n < columns.end; ++n)
+                subtract(n, total * static_cast<std::uint32_t>(*zero_points));
+        else
+            for (auto n = columns.begin; n < columns.end; ++n)
+                subtract(n, total * static_cast<std::uint32_t>(zero_points[n]));
+    }
+}
+
+void find_bias(std::span<const std::int32_t> weight_sums, std::int32_t x_zero_point, std::span<const std::int32_t> bias,
+        std::vector<std::int32_t> &result) {
+    if (x_zero_point == 0 && bias.empty()) return result.clear();
+    const auto count = weight_sums.size();
+    result.assign(count, bias.empty() ? 0 : bias.front());
+    if (bias.size() > 1) std::ranges::copy(bias, result.begin());
+    const auto factor = static_cast<std::uint32_t>(x_zero_point);
+    auto *const to = result.data();
+    const auto *const sums = weight_sums.data();
+    for (std::size_t c = 0; c < count; ++c)
+        to[c] = static_cast<std::int32_t>(
+                static_cast<std::uint32_t>(to[c]) - factor * static_cast<std::uint32_t>(sums[c]));
+}
+
+} // namespace dynquant::layers

@@ -1,0 +1,24 @@
+// The terms of zero points in integer sums. All arithmetic wraps modulo 2^32.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "layers/gemm/panel_product.hpp"
+
+namespace dynquant::layers {
+
+/// Subtracts `inner` times the zero points from the sums of columns. Zero points: none, one, or one for each column.
+void subtract_from_sums(std::span<const std::int32_t> zero_points, std::int64_t inner, std::span<std::int32_t> sums);
+
+/// Subtracts from some columns of each row of y the sum of its row of x times the zero points: one, or one for each
+/// column.
+void subtract_row_sums(const panel_product &p, const rows_of_lines &x, std::span<const std::int32_t> w_zero_points,
+        parallel::range columns, std::int32_t *y, std::int64_t y_stride);
+
+/// For each channel bias - x_zero_point * weight_sums. bias: none, one, or one for each channel. Empty: all zeros.
+void find_bias(std::span<const std::int32_t> weight_sums, std::int32_t x_zero_point, std::span<const std::int32_t> bias,
+        std::vector<std::int32_t> &result);
+
+} // namespace dynquant::layers

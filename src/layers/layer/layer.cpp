@@ -1,0 +1,268 @@
+#include "layers/layer/layer.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "layers/gemm/zero_points.hpp"
+#include "layers/layer/one_multiplier.hpp"
+#include "parallel/parallel.hpp"
+#include "quantization/shape.hpp"
+#include "quantization/text.hpp"
+
+namespace dynquant::layers {
+namespace {
+
+template <typename... Parts>
+[[noreturn]] void refuse(const layer_description &d, dynquant::status status, const Parts &...parts) {
+    throw error(status, concat(d.label, ": ", parts...));
+}
+
+/// Elements can be counted, and are fewer than any machine holds.
+void check_size(const char *what, const dims &extents) {
+    constexpr auto most = std::int64_t {1} << 44;
+    if (volume(extents).value_or(most) >= most)
+        throw error(status::invalid_shape,
+                concat(what, ": expected fewer than 2^44 elements, given shape ", to_string(extents)));
+}
+
+/// Makes one multiplier of the first two, where that changes no result. Returns whether it did.
+bool fold_multipliers(layer_description &d) {
+    using kind = float_step::kind;
+    auto &steps = d.steps;
+    if (steps.size() < 3 || steps[0].what != kind::multiply || steps[1].what != kind::multiply) return false;
+    const auto is_relu = [](const step &s) {
+        return s.what == kind::clip && s.a == std::vector {0.0F}
+        && s.b == std::vector {std::numeric_limits<float>::infinity()};
+    };
+    const std::size_t last = is_relu(steps[2]) ? 3 : 2;
+    if (steps.size() != last + 1 || steps[last].what != kind::saturate) return false; // which makes bytes of them
+    auto &first = steps[0].a;
+    const auto &second = steps[1].a;
+    if (!std::ranges::all_of(first, is_multiplier) || !std::ranges::all_of(second, is_shift)) return false;
+    if (first.size() == 1) first.resize(second.size(), first.front());
+    for (std::size_t c = 0; c < first.size(); ++c)
+        first[c] *= second[second.size() == 1 ? 0 : c];
+    steps.erase(steps.begin() + 1);
+    return true;
+}
+
+/// Makes the window of a product, which may have any number of rows. make_window() limits an extent.
+window window_of_products(std::int64_t rows) {
+    return {{rows}, {rows}, {1}, {1}, {1}, {0}, {0}};
+}
+
+/// Of x channels last, dimensions in the order of x.
+dims channels_last_strides(const dims &x) {
+    dims strides(x.size(), 1);
+    std::int64_t stride = x[1];
+    for (auto d = x.size(); d-- > 2; stride *= x[d])
+        strides[d] = stride;
+    strides[0] = stride;
+    return strides;
+}
+
+} // namespace
+
+layer_problem::layer_problem(layer_description given, const std::byte *weights, targets::features available)
+    : description_(std::move(given))
+    , is_folded_(fold_multipliers(description_)) {
+    const auto &d = description_;
+    const auto &w = d.weights_shape;
+    auto &c = convolution_;
+    c.x_is_signed = !d.prepare && d.x_is_signed;
+    c.available = available;
+    c.groups = d.groups;
+    c.w_zero_points = d.w_zero_points;
+    if (d.is_convolution) {
+        c.filters = w[0];
+        if (c.groups < 1 || c.filters % c.groups != 0 || c.groups > std::max<std::int64_t>(c.filters, 1))
+            refuse(d, status::invalid_shape, "group: expected a divisor of the ", c.filters, " filters, given ",
+                    c.groups);
+        c.window.kernel.assign(w.begin() + 2, w.end());
+        if (volume(c.window.kernel) == 0)
+            refuse(d, status::invalid_shape, "w: expected a window of at least one tap, given shape ", to_string(w));
+        c.channels = w[1] * c.groups; // no more than there are weights, or 0, or of one group
+        c.window.dilations = d.window.dilations;
+        c.window.strides = d.window.strides;
+        c.is_planar = !d.x_is_channels_last && !d.y_is_channels_last;
+    } else {
+        c.channels = w[0];
+        c.filters = w[1];
+        c.window.kernel = {1};
+    }
+    if (c.w_zero_points.size() > 1 && std::ssize(c.w_zero_points) != c.filters)
+        refuse(d, status::invalid_shape, "w_zero_point: expected one value, or one for each of ", c.filters,
+                " channels, given ", c.w_zero_points.size());
+    if (volume(w) == 0) return; // the other extents may be of any size
+    auto packing = d.is_convolution ? constant_weights::of_filters(weights, w[1], *volume(c.window.kernel))
+                                    : constant_weights::of_matrix(weights, c.filters);
+    if (!d.w_is_signed) { // become int8, 128 less, and so do their zero points
+        packing.flip = 0x80;
+        if (c.w_zero_points.empty()) c.w_zero_points = {0};
+        for (auto &value : c.w_zero_points)
+            value -= 128;
+    }
+    packed_ = pack_convolution(c, packing);
+}
+
+std::unique_ptr<const block_sums> layer_problem::sums_of(const integer_convolution &c) const {
+    return (packed_ ? packed_ : pack_convolution(c, {}))(c);
+}
+
+layer::layer(const layer_problem &p, const dims &x)
+    : d_(p.description())
+    , x_(x)
+    , y_is_channels_first_(d_.is_convolution && !d_.y_is_channels_last)
+    , compute_(*targets::pick(p.convolution().available, float_steps_table))
+    , look_up_(lookup::function_for(p.convolution().available)) {
+    for (const auto &s : d_.steps)
+        steps_.push_back({s.what, s.a, s.b, s.table});
+    try {
+        const auto c = d_.is_convolution ? plan_convolution(p.convolution()) : plan_product(p.convolution());
+        if (volume(y_) == 0) return;
+        sums_ = p.sums_of(c);
+    } catch (const error &e) {
+        refuse(d_, e.status, e.what());
+    }
+    permutes_ = permutes_ && !sums_->takes_planar();
+    if (d_.x_zero_point || d_.scales_by_row)
+        find_bias(sums_->weight_sums(), d_.x_zero_point.value_or(0), d_.bias, bias_);
+    if (d_.prepare) quantizer_.emplace(d_.prepare, x, rows(), permutes_ ? channels_last_strides(x) : dims {});
+}
+
+std::int64_t layer::rows() const {
+    if (!d_.scales_by_row) return 1;
+    return d_.is_convolution ? x_.front() : *volume(dims(x_.begin(), x_.end() - 1));
+}
+
+integer_convolution layer::plan_product(const integer_convolution &problem) {
+    auto c = problem;
+    if (x_.empty() || x_.back() != c.channels)
+        throw error(status::invalid_shape,
+                concat("A: expected ", c.channels, " columns, as many as B has rows, given shape ", to_string(x_)));
+    channels_ = c.filters;
+    y_ = x_;
+    y_.back() = channels_;
+    check_size("Y", y_);
+    if (volume(y_) == 0) return c;
+    check_size("A", x_);
+    positions_ = *volume(dims(x_.begin(), x_.end() - 1));
+    c.batch = 1;
+    c.window = window_of_products(positions_);
+    return c;
+}
+
+integer_convolution layer::plan_convolution(const integer_convolution &problem) {
+    const auto &w = d_.weights_shape;
+    auto c = problem;
+    if (x_.size() != w.size())
+        throw error(status::invalid_shape,
+                concat("x: expected rank ", w.size(), ", that of the weights, given shape ", to_string(x_)));
+    if (c.channels != x_[1])
+        throw error(status::invalid_shape,
+                concat("x: expected ", c.channels, " channels, those of ",
+                        counted(static_cast<std::size_t>(c.groups), "group"), " of weights of shape ", to_string(w),
+                        ", given shape ", to_string(x_)));
+    const dims spatial(x_.begin() + 2, x_.end());
+    c.batch = images_ = x_[0];
+    c.window = make_window(d_.window, spatial, c.window.kernel);
+    channels_ = c.filters;
+    y_ = {images_, channels_};
+    y_.insert(y_.end(), c.window.y.begin(), c.window.y.end());
+    check_size("y", y_);
+    if (volume(y_) == 0) return c;
+    positions_ = *volume(c.window.y);
+    dims padded;
+    for (std::size_t d = 0; d < c.window.rank(); ++d)
+        padded.push_back(c.window.padded(d));
+    check_size("an image of x with its padding", padded); // which there may be without channels
+    padded.insert(padded.begin(), {images_, c.channels});
+    check_size("x with its padding", padded);
+    permutes_ = !d_.x_is_channels_last && x_[1] > 1 && *volume(spatial) > 1;
+    to_channels_last_ = to_channels_last(x_, 1);
+    if (c.channels == 0) { // sums of nothing, whatever the groups and the window are
+        c.groups = 1;
+        c.window = window_of_products(positions_);
+    }
+    return c;
+}
+
+void layer::run(const layer_arguments &given, run_memory &memory) const {
+    if (!sums_) return;
+    const void *x = given.x;
+    parameters of_x {given.x_zero_points, bias_, given.x_scales};
+    if (quantizer_) {
+        quantizer_->run(x, memory.x);
+        x = memory.x.bytes.data();
+        const auto count = static_cast<std::size_t>(quantizer_->rows());
+        of_x.zero_points = {memory.x.zero_points.data(), count};
+        of_x.scales = {memory.x.scales.data(), count};
+    } else if (permutes_) {
+        auto *const bytes = run_memory::grown(memory.x.bytes, static_cast<std::size_t>(*volume(x_)));
+        to_channels_last_.run(x, bytes);
+        x = bytes;
+    }
+    if (d_.x_zero_point) { // a product need not take what x was quantized by
+        of_x.zero_points = {&*d_.x_zero_point, 1};
+    } else if (!d_.scales_by_row) {
+        find_bias(sums_->weight_sums(), of_x.zero_points.front(), d_.bias, memory.bias);
+        of_x.bias = memory.bias;
+    }
+    sums_->run_blocks(x, of_x.zero_points, memory, [&](const sums_block &block) {
+        block.plane == 0 ? compute_steps(block, of_x, given.y) : compute_planes(block, of_x, given.y);
+    });
+}
+
+/// For positions of an image from one on.
+float_steps layer::steps_of(const parameters &of_x, std::int64_t image, std::int64_t in_image) const {
+    float_steps by {steps_, d_.result, of_x.bias.empty() ? nullptr : of_x.bias.data(), of_x.scales.data()};
+    if (!d_.scales_by_row) return by;
+    const auto row = d_.is_convolution ? image : in_image;
+    by.row_stride = d_.is_convolution ? 0 : 1;
+    if (!of_x.scales.empty()) by.x_scales += row;
+    if (d_.x_zero_point) return by;
+    by.x_zero_points = of_x.zero_points.data() + row;
+    by.weight_sums = sums_->weight_sums().data();
+    return by;
+}
+
+/// Computes blocks that have all channels, image by image.
+void layer::compute_steps(const sums_block &block, const parameters &of_x, void *y) const {
+    const std::int64_t element = d_.result == step_result::bytes ? 1 : 4;
+    const bool by_image = y_is_channels_first_ || (d_.scales_by_row && d_.is_convolution);
+    const auto of_image = by_image ? positions_ : images_ * positions_;
+    const auto &positions = block.positions;
+    for (auto begin = positions.begin; begin < positions.end;) {
+        const auto image = begin / of_image, end = std::min(positions.end, (image + 1) * of_image);
+        const auto in_image = begin - image * of_image;
+        const auto at = image * of_image * channels_ + (y_is_channels_first_ ? in_image : in_image * channels_);
+        const rows_of_sums rows {block.sums + (begin - positions.begin) * channels_, false, channels_,
+                static_cast<std::byte *>(y) + at * element, y_is_channels_first_ ? 1 : channels_,
+                y_is_channels_first_ ? positions_ : 1};
+        compute_.rows(steps_of(of_x, image, in_image), rows, {0, end - begin});
+        if (d_.table) look_up(static_cast<std::uint8_t *>(y) + at, channels_, end - begin);
+        begin = end;
+    }
+}
+
+void layer::compute_planes(const sums_block &block, const parameters &of_x, void *y) const {
+    const std::int64_t element = d_.result == step_result::bytes ? 1 : 4;
+    const auto image = block.positions.begin / positions_, in_image = block.positions.begin % positions_;
+    const auto count = block.positions.end - block.positions.begin;
+    const auto at = (image * channels_ + block.first_channel) * positions_ + in_image;
+    compute_.planes(steps_of(of_x, image, in_image),
+            {block.sums, block.plane, block.first_channel, block.channels, count,
+                    static_cast<std::byte *>(y) + at * element, positions_});
+    if (d_.table) look_up(static_cast<std::uint8_t *>(y) + at, block.channels, count);
+}
+
+/// Of some positions of one image in some channels, y is where the first one lies.
+void layer::look_up(std::uint8_t *y, std::int64_t channels, std::int64_t positions) const {
+    const auto rows = y_is_channels_first_ ? channels : 1;
+    const auto length = y_is_channels_first_ ? positions : positions * channels;
+    for (std::int64_t row = 0; row < rows; ++row, y += positions_)
+        look_up_(*d_.table, y, y, length);
+}
+
+} // namespace dynquant::layers

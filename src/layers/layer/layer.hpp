@@ -1,0 +1,120 @@
+// src/layers: layers of quantized models by integers. x is bytes, or is quantized here; its products by constant
+// weights have exact s32 sums (gemm/, conv/); the epilogue makes the result of them (epilogue/): sums, floats, or
+// bytes, which may pass a table. match/ finds layers in graphs. Or only the weights are quantized, and x and the sums
+// are floats: weight_only_layer.hpp. ONNX Runtime's execution provider and models on disk run layers. Start here, then
+// conv/block_sums.hpp.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dynquant/quantization.hpp"
+#include "layers/conv/integer_convolution.hpp"
+#include "layers/epilogue/epilogue.hpp"
+#include "layers/epilogue/lookup/lookup.hpp"
+#include "layers/layer/permute.hpp"
+#include "layers/layer/quantize_x.hpp"
+
+namespace dynquant::layers {
+
+/// A step with parameters of its own.
+struct step {
+    float_step::kind what;
+    std::vector<float> a = {}, b = {};
+    std::vector<std::uint8_t> table = {};
+};
+
+/// What a layer is made of, whatever the shape of x.
+struct layer_description {
+    std::string label;                  // what messages call it
+    bool is_convolution = false;        // ConvInteger, else MatMulInteger
+    prepare_function prepare = nullptr; // of what quantizes x. Null: x comes as bytes
+    bool x_is_signed = false;
+    bool x_is_channels_last = false, y_is_channels_last = false; // in memory, of a convolution
+    std::optional<std::int32_t> x_zero_point = 0; // none: it comes with the run, or from what quantizes x
+    /// Each row of x, or image of a convolution, has a scale and, if it comes with the run, a zero point of its own.
+    bool scales_by_row = false;
+    bool w_is_signed = true;
+    dims weights_shape;                      // of ConvInteger: rank 3 or more; of MatMulInteger: rank 2
+    std::vector<std::int32_t> w_zero_points; // none, one, or one for each channel
+    std::int64_t groups = 1;
+    window_attributes window;
+    std::vector<std::int32_t> bias = {}; // of the sums, wraps: none, one value, or one for each channel
+    std::vector<step> steps = {};
+    step_result result = step_result::s32;   // bytes: the last step is saturate or look_up
+    std::optional<lookup::table> table = {}; // a last step on the bytes
+};
+
+/// A description whose weights are packed. A product is a convolution of one tap.
+class layer_problem {
+  public:
+    /// Copies the weights. available: of the loops. Throws error for what breaks ONNX's rules and needs no shape of x.
+    layer_problem(layer_description given, const std::byte *weights, targets::features available);
+
+    const layer_description &description() const { return description_; }
+    const integer_convolution &convolution() const { return convolution_; }
+    /// Makes the sums for x of one shape. c is convolution() with what depends on that shape.
+    std::unique_ptr<const block_sums> sums_of(const integer_convolution &c) const;
+    /// Whether the first two steps, both multipliers, have become one, with identical results.
+    bool is_folded() const { return is_folded_; }
+
+  private:
+    layer_description description_;
+    integer_convolution convolution_; // without what depends on the shape of x
+    packed_convolution packed_;       // none: the weights have no elements
+    bool is_folded_;
+};
+
+/// x: floats where the layer quantizes them, else bytes. y: as the description's result.
+struct layer_arguments {
+    const void *x;
+    void *y;
+    /// Where the layer does not quantize x and has them: one, or one for each row where it scales by row.
+    std::span<const std::int32_t> x_zero_points = {};
+    std::span<const float> x_scales = {};
+};
+
+/// Immutable: many threads may run it at once.
+class layer {
+  public:
+    /// The problem outlives it. Throws error for a shape that the weights do not fit.
+    layer(const layer_problem &p, const dims &x);
+
+    const dims &x() const { return x_; }
+    const dims &y() const { return y_; }
+    /// The parts of x that have a scale and a zero point of their own.
+    std::int64_t rows() const;
+
+    /// Allocates only while the memory grows.
+    void run(const layer_arguments &given, run_memory &memory) const;
+
+  private:
+    integer_convolution plan_product(const integer_convolution &problem);
+    integer_convolution plan_convolution(const integer_convolution &problem);
+    /// What quantized x, or how it came.
+    struct parameters {
+        std::span<const std::int32_t> zero_points, bias; // bias: of each channel, or none
+        std::span<const float> scales;
+    };
+    float_steps steps_of(const parameters &of_x, std::int64_t image, std::int64_t in_image) const;
+    void compute_steps(const sums_block &block, const parameters &of_x, void *y) const;
+    void compute_planes(const sums_block &block, const parameters &of_x, void *y) const;
+    void look_up(std::uint8_t *y, std::int64_t channels, std::int64_t positions) const;
+
+    const layer_description &d_;
+    dims x_, y_;
+    bool y_is_channels_first_ = false;
+    std::int64_t images_ = 1, positions_ = 0, channels_ = 0; // of a y with elements: images of positions of channels
+    std::unique_ptr<const block_sums> sums_;                 // null where y has no elements
+    std::optional<x_quantizer> quantizer_;
+    bool permutes_ = false;
+    permutation to_channels_last_;   // of x's bytes
+    std::vector<std::int32_t> bias_; // where no zero point of a run is in it
+    std::vector<float_step> steps_;
+    const float_steps_loops &compute_;
+    lookup::look_up_function look_up_;
+};
+
+} // namespace dynquant::layers

@@ -1,0 +1,54 @@
+#include "layers/layer/quantize_x.hpp"
+
+#include <algorithm>
+
+#include "quantization/shape.hpp"
+
+namespace dynquant::layers {
+namespace {
+
+/// The part of x that has one scale: its last dimensions, those whose extents are one row.
+dims block_of(const dims &x, std::int64_t rows) {
+    auto block = x;
+    for (std::size_t d = 0; d < x.size() && rows > 1; ++d) {
+        block[d] = 1;
+        rows /= x[d];
+    }
+    return block;
+}
+
+} // namespace
+
+x_quantizer::x_quantizer(prepare_function prepare, const dims &x, std::int64_t rows, const dims &strides)
+    : elements_(*volume(x))
+    , rows_(rows) {
+    quantization q;
+    q.src = {data_type::f32, x, {}};
+    q.dst = {data_type::u8, x, strides};
+    q.scales = {data_type::f32, block_of(x, rows), {}};
+    q.zero_points = {data_type::u8, q.scales.block, {}};
+    q.rule = numerics::onnx;
+    q.computed = presets::onnx(); // DynamicQuantizeLinear
+    quantize_ = prepare(q);
+}
+
+void x_quantizer::run(const void *x, quantized_x &to) const {
+    const auto count = static_cast<std::size_t>(rows_);
+    auto *const scales = run_memory::grown(to.scales, count);
+    auto *const zero_points = run_memory::grown(to.zero_points, count);
+    if (elements_ == 0) { // then a run writes nothing
+        std::fill_n(scales, count, static_cast<float>(presets::onnx().of_zero));
+        std::fill_n(zero_points, count, 0);
+        return;
+    }
+    auto *const computed = run_memory::grown(to.computed, count);
+    arguments args;
+    args.src = x;
+    args.dst = run_memory::grown(to.bytes, static_cast<std::size_t>(elements_));
+    args.computed_scales = scales;
+    args.computed_zero_points = computed;
+    quantize_.run(args);
+    std::copy_n(computed, count, zero_points);
+}
+
+} // namespace dynquant::layers
