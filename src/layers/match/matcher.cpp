@@ -12,6 +12,7 @@ namespace dynquant::layers::match {
 namespace {
 
 using kind = float_step::kind;
+
 bool is_byte(std::optional<data_type> type) {
     return type == data_type::u8 || type == data_type::s8;
 }
@@ -32,7 +33,8 @@ bool quantizes_rows(const graph &g, const node &n, std::int64_t inner) {
             && n.get("rule", std::string("onnx")) == "onnx";
 }
 
-/// A product in a graph, from which a layer starts: what is fixed for all that follows its sums.
+/// What stays the same along a layer: the graph, the product from which the layer starts, and what is known of its
+/// sums.
 struct start {
     const graph &g;
     const std::vector<bool> &is_taken;
@@ -43,7 +45,7 @@ struct start {
     std::optional<std::size_t> rank = {}; // of the sums, where it is known
 };
 
-/// The place in a graph that a layer has come to: a value behind its product. Asking changes nothing.
+/// A cursor stands at a value behind the product. It answers what the graph has there, and changes nothing.
 struct cursor {
     const start *from = nullptr;
     std::size_t y = none;
@@ -71,7 +73,8 @@ struct cursor {
 
     std::size_t other_input(const node &n) const { return n.inputs[n.inputs.front() == y ? 1 : 0]; }
 
-    /// One element, of no more dimensions than the sums, which the layer receives where it is no constant.
+    /// Returns whether a value is one element, of no more dimensions than the sums. The layer receives it where it is
+    /// no constant.
     bool is_x_scale(std::size_t index) const {
         if (from->by_rows) return index == from->by_rows->outputs[1];
         const auto &v = g().values[index];
@@ -128,7 +131,7 @@ layer_part ends_at(const cursor &c, const node &n, const Parts &...parts) {
     return ends(label(c.g(), n), ": ", parts...);
 }
 
-/// Nothing is next, or another operator than expected.
+/// Says that nothing is next, or another operator than expected.
 layer_part ends_before(const cursor &c, const char *expected) {
     const auto *n = c.next();
     return n ? ends("after '", c.here().name, "' expected ", expected, ", given ", label(c.g(), *n))
@@ -152,7 +155,7 @@ layer_part by_channel(const cursor &c, const node &n) {
     return over(c, n, {{what, values_of<float>(*c.g().values[other].known)}});
 }
 
-/// Where the order of the inputs matters.
+/// The order of the inputs matters: the value must be the first one.
 template <kind what>
 layer_part by_second_input(const cursor &c, const node &n) {
     return n.inputs.front() == c.y ? by_channel<what>(c, n) : ends_at_inputs(c, n);
@@ -220,7 +223,7 @@ constexpr function functions[] = {
         {"Sub", subtract},
 };
 
-/// expected: as most layers go on, if the node is no function.
+/// Most layers go on by `expected` where the node is no function.
 layer_part function_over(const cursor &c, const node &n, const char *expected) {
     const auto *const found = std::ranges::find_if(functions, [&](const function &f) { return n.is(f.op_type); });
     return found == std::end(functions) ? ends_before(c, expected) : found->part_over(c, n);
@@ -292,7 +295,7 @@ layer_part cast_behind(const cursor &c, data_type to) {
     return c.g().output(*n).type == to ? over(c, *n) : ends_at_result(c, *n, to_string(to));
 }
 
-/// The scale or the zero point of a QuantizeLinear: one value, or one for each channel.
+/// Returns the scale or the zero point of a QuantizeLinear: one value, or one for each channel.
 std::optional<std::vector<float>> axis_values(const start &s, const node &n, std::size_t input) {
     const auto &v = s.g.input(n, input);
     if (!v.known || v.known->shape.size() > 1) return std::nullopt;
@@ -308,7 +311,7 @@ std::optional<std::vector<float>> axis_values(const start &s, const node &n, std
     return values_of<float>(*v.known);
 }
 
-/// A QuantizeLinear of floats to 8 bits, by one scale and zero point or one for each channel.
+/// Takes a QuantizeLinear of floats to 8 bits, by one scale and zero point or one for each channel.
 layer_part quantize_over(const cursor &c, const node &n) {
     if (n.inputs.front() != c.y) return ends_at_inputs(c, n);
     if (n.get("block_size", std::int64_t {0}) != 0) return ends_at(c, n, "attribute 'block_size': expected 0");
@@ -342,7 +345,7 @@ layer_part quantize_over(const cursor &c, const node &n) {
 
 // ---- Activations as tables ----
 
-/// QuantizeLinear or DequantizeLinear by a constant scale and zero point of one value.
+/// Finds a QuantizeLinear or DequantizeLinear by a constant scale and zero point of one value.
 layer_part one_scale_behind(const cursor &c, const char *op_type) {
     const auto *n = c.next();
     if (!n || !n->is(op_type)) return ends_before(c, op_type);
@@ -359,8 +362,8 @@ layer_part one_scale_behind(const cursor &c, const char *op_type) {
     return ends_at_result(c, *n, quantizes ? "u8 or s8" : "f32");
 }
 
-/// An activation with what is around it, all or nothing. From bytes: DequantizeLinear, Tanh or Sigmoid, in float16 or
-/// not, and QuantizeLinear. From floats: the same without the first one, in float16.
+/// Finds an activation with what is around it, all or nothing. From bytes these are DequantizeLinear, Tanh or Sigmoid,
+/// in float16 or not, and QuantizeLinear; from floats the same without the first one, in float16.
 layer_part activation_behind(const cursor &c, bool is_of_bytes) {
     layer_part found {.y = c.y};
     const auto here = [&] { return c.moved_to(found.y); };
@@ -378,7 +381,7 @@ layer_part activation_behind(const cursor &c, bool is_of_bytes) {
 
 // ---- Products ----
 
-/// The zero points of weights, one for each channel: a vector, or rows beside matrices.
+/// Returns whether zero points of weights are one for each channel: a vector, or rows beside matrices.
 bool is_by_channel(const dims &shape, const dims &weights, bool is_convolution) {
     if (is_convolution) return shape == dims {weights.front()};
     auto rows = weights;
@@ -386,7 +389,7 @@ bool is_by_channel(const dims &shape, const dims &weights, bool is_convolution) 
     return weights.size() > 1 && (shape == dims {weights.back()} || shape == rows);
 }
 
-/// Why the zero point of x cannot be taken, "" where it can.
+/// Says why the zero point of x cannot be taken, "" where it can.
 std::string why_not_one(const value &v) {
     if (v.is_replaced) return "the zero point of its input is replaced by add_initializer";
     if (v.shape && is_one_value(*v.shape)) return {};
@@ -424,7 +427,7 @@ std::string read_product(start &s) {
     return {};
 }
 
-/// Why the bias of a narrow product cannot be taken, "" where it can.
+/// Says why the bias of a narrow product cannot be taken, "" where it can.
 std::string why_no_bias(const cursor &c, std::size_t bias) {
     if (!c.from->is_convolution) return c.why_not_by_channel(bias, data_type::f32);
     const auto &v = c.g().values[bias];
