@@ -274,6 +274,68 @@ TEST(layer_match, a_scale_of_1_and_a_zero_point_of_0_are_no_steps) {
     EXPECT_EQ(steps(2, 1), (kinds {kind::divide, kind::round, kind::add, kind::saturate}));
 }
 
+TEST(layer_match, subtracts_by_adding) {
+    auto b = floats();
+    b.add_floats("c", {5}, -1);
+    b.then("Sub", {"f", "c"}, {"y"});
+    const auto m = *b.find().found;
+    EXPECT_EQ(kinds_of(m), std::vector {kind::add});
+    EXPECT_EQ(m.steps.front().a, (std::vector<float> {1, 0, -1, -2, -3}));
+}
+
+TEST(layer_match, leaves_what_quantizes_where_the_zero_point_is_another) {
+    for (const char *zero_point : {"z", "other", ""}) {
+        auto b = rows(4, 1);
+        b.g.nodes.front().domain.clear();
+        b["z"].shape = b["s"].shape = dims {};
+        b.add_bytes("other", {}, 9);
+        b.g.nodes[1].inputs.back() = b.at(zero_point);
+        if (*zero_point != 'z') b["z"].consumers.clear();
+        EXPECT_EQ(b.find().found->quantize, zero_point == std::string("other") ? none : 0) << zero_point;
+    }
+}
+
+TEST(layer_match, bounds_of_clip_are_attributes_before_opset_11) {
+    auto b = floats();
+    auto &clip = b.then("Clip", {"f"}, {"y"});
+    clip.attributes["max"] = 6.0F;
+    const auto bounds = [&] {
+        const auto s = b.find().found->steps.front();
+        return std::vector {s.a.front(), s.b.front()};
+    };
+    constexpr auto most = std::numeric_limits<float>::max();
+    EXPECT_EQ(bounds(), (std::vector {-most, most}));
+    clip.opset = 6;
+    EXPECT_EQ(bounds(), (std::vector {-most, 6.0F}));
+}
+
+/// Where the shape of the sums is unknown, only axis -1 is surely that of the columns.
+TEST(layer_match, a_scale_for_each_channel_is_along_the_last_axis) {
+    const auto nodes = [](std::optional<dims> sums, std::int64_t axis) {
+        auto b = floats();
+        b["sums"].shape = std::move(sums);
+        b.add_floats("y_scale", {5});
+        b.add_bytes("y_zero_point", {5}, 3, data_type::s8);
+        quantize(b, "f", "y");
+        b.g.nodes.back().attributes["axis"] = axis;
+        return b.find().found->nodes.size();
+    };
+    for (const std::int64_t axis : {-2, -1, 0, 1}) {
+        EXPECT_EQ(nodes(dims {3, 5}, axis), axis == -1 || axis == 1 ? 3U : 2U) << axis;
+        EXPECT_EQ(nodes(std::nullopt, axis), axis == -1 ? 3U : 2U) << axis;
+    }
+}
+
+TEST(layer_match, a_scale_of_x_adds_no_dimensions) {
+    for (const auto &shape : {dims {}, dims {1, 1}, dims {1, 1, 1}, dims {1, 5}}) {
+        auto b = floats();
+        b.add("s", data_type::f32, shape);
+        b.then("Mul", {"f", "s"}, {"y"});
+        const bool fits = shape.empty() || shape == dims {1, 1};
+        EXPECT_EQ(b.find().found->x_scale, fits ? b.at("s") : none) << to_string(shape);
+    }
+}
+
 TEST(layer_match, says_where_it_ends) {
     auto b = product();
     b["sums"].is_seen_outside = true;
@@ -498,6 +560,13 @@ TEST(layer_match, a_part_of_an_activation_is_none) {
             "after 'd' expected Tanh or Sigmoid, given node 'Erf_4' (Erf)");
     expect(activation(true, false, "Tanh", {5}), 3, step_result::bytes,
             "node 'QuantizeLinear_5' (QuantizeLinear): 'last_scale': expected a constant of one value");
+    auto b = activation(true, false, "Tanh");
+    b["y"].type = data_type::s16;
+    expect(b, 3, step_result::bytes,
+            "node 'QuantizeLinear_5' (QuantizeLinear): expected a result of u8 or s8, given s16");
+    b["d"].type = data_type::f16;
+    expect(b, 3, step_result::bytes,
+            "node 'DequantizeLinear_3' (DequantizeLinear): expected a result of f32, given f16");
     expect(activation(false, true, "Erf"), 2, step_result::f32,
             "after 'h' expected Tanh or Sigmoid, given node 'Erf_3' (Erf)");
     expect(activation(false, false, "Tanh"), 2, step_result::f32, "after 'f' expected Mul, given node 'Tanh_2' (Tanh)");

@@ -110,6 +110,22 @@ TEST(narrow_match, narrow_layers_go_on_with_steps) {
     EXPECT_EQ(m.x_scale, none);
 }
 
+/// MatMul's result has as many dimensions as x, or an unknown number.
+TEST(narrow_match, constants_add_no_dimensions) {
+    const auto nodes = [](std::optional<dims> x, const dims &c) {
+        auto b = narrow();
+        b["x"].shape = std::move(x);
+        b.g.nodes.back().op_type = "MatMul";
+        b.add_floats("c", c);
+        b.then("Add", {"y", "c"}, {"e"});
+        return b.find().found->nodes.size();
+    };
+    EXPECT_EQ(nodes(dims {2, 3, 4}, {1, 1, 5}), 3U);
+    EXPECT_EQ(nodes(dims {3, 4}, {1, 1, 5}), 2U);
+    EXPECT_EQ(nodes(std::nullopt, {1, 5}), 2U);
+    EXPECT_EQ(nodes(std::nullopt, {5}), 3U);
+}
+
 TEST(narrow_match, says_why_a_product_of_floats_is_no_narrow_layer) {
     const auto reason = [](auto change) {
         auto b = narrow();
