@@ -41,8 +41,8 @@ struct executor::workspace {
 
     std::unique_ptr<std::byte, free_aligned> bytes;
     std::vector<const void *> stage_inputs;
-    layers::run_memory memory; // of the layers
-    tbb::task_arena arena;     // one per run, as concurrent runs would share its few threads
+    layers::workspace memory; // of the layers
+    tbb::task_arena arena;    // one per run, as concurrent runs would share its few threads
 };
 
 /// Assigns a place to each value.

@@ -88,8 +88,8 @@ class fusion {
         const auto multipliers = multipliers_of(m);
         if (multipliers.empty() || multipliers.size() > 2) return result;
         auto &rescale = told.rescale.emplace();
-        rescale.multipliers = m.steps[0].a;
-        if (multipliers.size() > 1) rescale.shifts = m.steps[1].a;
+        rescale.multipliers = m.post_ops[0].a;
+        if (multipliers.size() > 1) rescale.shifts = m.post_ops[1].a;
         rescale.folded = stage.is_folded;
         told.note = note_of(view_, multipliers, rescale);
         return result;
@@ -101,7 +101,7 @@ class fusion {
         std::vector<std::size_t> result;
         for (const auto index : m.nodes) {
             const auto &n = view_.nodes[index];
-            if (result.size() == m.steps.size() || m.steps[result.size()].what != layers::float_step::kind::multiply)
+            if (result.size() == m.post_ops.size() || m.post_ops[result.size()].what != layers::post_op_kind::multiply)
                 break;
             if (n.is("Mul")) result.push_back(n.inputs[view_.input(n, 0).known ? 0 : 1]);
         }

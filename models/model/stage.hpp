@@ -5,7 +5,7 @@
 #include <span>
 
 #include "dynquant/model.hpp"
-#include "layers/conv/block_sums.hpp"
+#include "layers/conv/accumulator_source.hpp"
 #include "model/graph.hpp"
 
 namespace dynquant::models {
@@ -15,7 +15,7 @@ namespace dynquant::models {
 struct stage_arguments {
     std::span<const void *const> inputs;
     void *output;
-    layers::run_memory &memory;
+    layers::workspace &memory;
 };
 
 /// Thread-safe, and called under parallel::float_control. It must not throw for what its preparation can check.

@@ -115,10 +115,10 @@ std::vector<std::byte> planar(const sample &s) {
 }
 
 /// What the parts of a run keep.
-std::size_t bytes_of_run(const block_sums &convolution, const sample &s) {
-    const auto x = convolution.takes_planar() ? planar(s) : s.x;
-    run_memory memory;
-    convolution.run_blocks(x.data(), s.x_zero_points, memory, [](const sums_block &) {});
+std::size_t bytes_of_run(const accumulator_source &convolution, const sample &s) {
+    const auto x = convolution.takes_channels_first() ? planar(s) : s.x;
+    workspace memory;
+    convolution.for_each_block(x.data(), s.x_zero_points, memory, [](const accumulator_block &) {});
     std::size_t bytes = 0;
     for (const auto &part : memory.parts)
         bytes += part.rows.size() + part.padding.size() + sizeof(std::int32_t) * part.sums.size()
@@ -126,14 +126,14 @@ std::size_t bytes_of_run(const block_sums &convolution, const sample &s) {
     return bytes;
 }
 
-sums run_blocks(const block_sums &convolution, const sample &s) {
+sums for_each_block(const accumulator_source &convolution, const sample &s) {
     const auto rows = s.p.batch * *volume(s.p.window.y), filters = s.p.filters;
     sums y(static_cast<std::size_t>(rows * filters), 77);
-    const auto x = convolution.takes_planar() ? planar(s) : s.x;
+    const auto x = convolution.takes_channels_first() ? planar(s) : s.x;
     std::mutex mutex;
     std::int64_t given = 0;
-    run_memory memory;
-    convolution.run_blocks(x.data(), s.x_zero_points, memory, [&](const sums_block &block) {
+    workspace memory;
+    convolution.for_each_block(x.data(), s.x_zero_points, memory, [&](const accumulator_block &block) {
         const std::lock_guard lock(mutex);
         const auto count = block.positions.end - block.positions.begin;
         for (std::int64_t i = 0; i < count; ++i)
@@ -154,11 +154,11 @@ sums run_blocks(const block_sums &convolution, const sample &s) {
 /// Some parts where a process would compute all on one thread.
 const parallel::executor small_parts = {parallel::tbb_executor.concurrency, parallel::tbb_executor.run, 256};
 
-void expect_exact(const block_sums &convolution, const sample &s) {
+void expect_exact(const accumulator_source &convolution, const sample &s) {
     const auto expected = s.expected();
-    EXPECT_EQ(run_blocks(convolution, s), expected);
+    EXPECT_EQ(for_each_block(convolution, s), expected);
     const parallel::scoped_executor executor(small_parts);
-    EXPECT_EQ(run_blocks(convolution, s), expected);
+    EXPECT_EQ(for_each_block(convolution, s), expected);
 }
 
 TEST(convolutions, im2col_has_the_sums_of_the_definition) {
@@ -172,28 +172,28 @@ TEST(convolutions, im2col_has_the_sums_of_the_definition) {
 }
 
 /// By each instruction set, those of few machines by emulation.
-std::vector<test::tested<const planar_kind *>> planar_kinds() {
-    auto kinds = test::runnable(planar_table);
+std::vector<test::tested<const channels_first_loop *>> channels_first_loops() {
+    auto kinds = test::runnable(channels_first_table);
     if (targets::has(targets::of_processor(), targets::avx2))
-        kinds.push_back({"emulated_avx2_vnni", &emulated_avx2_vnni_planar});
+        kinds.push_back({"emulated_avx2_vnni", &emulated_avx2_vnni_channels_first});
     return kinds;
 }
 
-TEST(convolutions, planar_has_the_sums_of_the_definition) {
+TEST(convolutions, channels_first_has_the_sums_of_the_definition) {
     test::random_source random(7);
     for (int i = 0; i < 60; ++i)
         for (const auto groups : {grouping::none, grouping::some, grouping::depthwise}) {
             auto s = draw(random, groups);
             if (s.p.window.rank() > 2) continue;
             SCOPED_TRACE(i);
-            for (const auto &kind : planar_kinds()) {
+            for (const auto &kind : channels_first_loops()) {
                 SCOPED_TRACE(kind.name);
-                expect_exact(*pack_planar_convolution(s.p, *kind.code, s.weights())(s.p), s);
+                expect_exact(*pack_channels_first_convolution(s.p, *kind.code, s.weights())(s.p), s);
             }
         }
 }
 
-TEST(convolutions, planar_of_the_largest_weights) {
+TEST(convolutions, channels_first_of_the_largest_weights) {
     test::random_source random(8);
     for (const std::int32_t zero_point : {-128, 127})
         for (const auto value : {-128, 127}) {
@@ -204,43 +204,43 @@ TEST(convolutions, planar_of_the_largest_weights) {
             s.p.w_zero_points = {zero_point};
             s.x_zero_points = {100};
             for (const bool is_signed : {false, true})
-                for (const auto &kind : planar_kinds()) {
+                for (const auto &kind : channels_first_loops()) {
                     s.p.x_is_signed = is_signed;
                     std::ranges::fill(s.x, static_cast<std::byte>(is_signed ? 0x80 : 0xff));
-                    expect_exact(*pack_planar_convolution(s.p, *kind.code, s.weights())(s.p), s);
+                    expect_exact(*pack_channels_first_convolution(s.p, *kind.code, s.weights())(s.p), s);
                 }
         }
 }
 
-TEST(convolutions, planar_are_those_of_few_channels_or_filters_in_a_group) {
-    const auto is_planar = [](std::int64_t groups, std::int64_t channels, std::int64_t filters, dims kernel = {3, 3},
-                                   bool may_be = true) {
+TEST(convolutions, channels_first_are_those_of_few_channels_or_filters_in_a_group) {
+    const auto is_channels_first = [](std::int64_t groups, std::int64_t channels, std::int64_t filters,
+                                           dims kernel = {3, 3}, bool may_be = true) {
         integer_convolution p;
-        p.is_planar = may_be;
+        p.is_channels_first = may_be;
         p.groups = groups;
         p.channels = groups * channels;
         p.filters = groups * filters;
         p.window.kernel = kernel;
         const std::vector<std::int8_t> w(static_cast<std::size_t>(p.filters * channels * *volume(kernel)));
         const auto weights = constant_weights::of_filters(w.data(), channels, *volume(kernel));
-        return pack_planar_convolution(p, weights) != nullptr;
+        return pack_channels_first_convolution(p, weights) != nullptr;
     };
-    EXPECT_TRUE(is_planar(1, 3, 64));
-    EXPECT_TRUE(is_planar(1, 64, 2));
-    EXPECT_TRUE(is_planar(8, 4, 4));
-    EXPECT_TRUE(is_planar(1, 24, 72));
-    EXPECT_FALSE(is_planar(1, 32, 32));
-    EXPECT_FALSE(is_planar(8, 32, 32));
-    EXPECT_TRUE(is_planar(1, 128, 512, {1, 1})); // of one tap
-    EXPECT_FALSE(is_planar(1, 256, 256, {1, 1}));
-    EXPECT_TRUE(is_planar(3, 1, 1)); // too few for vectors of channels
-    EXPECT_FALSE(is_planar(64, 1, 1));
-    EXPECT_FALSE(is_planar(1, 64, 64));
-    EXPECT_FALSE(is_planar(1, 3, 64, {3, 3}, false));
-    EXPECT_FALSE(is_planar(1, 3, 64, {3, 3, 3}));
+    EXPECT_TRUE(is_channels_first(1, 3, 64));
+    EXPECT_TRUE(is_channels_first(1, 64, 2));
+    EXPECT_TRUE(is_channels_first(8, 4, 4));
+    EXPECT_TRUE(is_channels_first(1, 24, 72));
+    EXPECT_FALSE(is_channels_first(1, 32, 32));
+    EXPECT_FALSE(is_channels_first(8, 32, 32));
+    EXPECT_TRUE(is_channels_first(1, 128, 512, {1, 1})); // of one tap
+    EXPECT_FALSE(is_channels_first(1, 256, 256, {1, 1}));
+    EXPECT_TRUE(is_channels_first(3, 1, 1)); // too few for vectors of channels
+    EXPECT_FALSE(is_channels_first(64, 1, 1));
+    EXPECT_FALSE(is_channels_first(1, 64, 64));
+    EXPECT_FALSE(is_channels_first(1, 3, 64, {3, 3}, false));
+    EXPECT_FALSE(is_channels_first(1, 3, 64, {3, 3, 3}));
 }
 
-TEST(convolutions, planar_is_faster_where_lines_fill_vectors) {
+TEST(convolutions, channels_first_is_faster_where_lines_fill_vectors) {
     const auto is_faster = [](dims x, dims kernel, std::int64_t channels, std::int64_t filters,
                                    window_attributes given = {}) {
         integer_convolution p;
@@ -248,7 +248,7 @@ TEST(convolutions, planar_is_faster_where_lines_fill_vectors) {
         p.batch = 1;
         p.channels = channels;
         p.filters = filters;
-        return planar_is_faster(p);
+        return channels_first_is_faster(p);
     };
     EXPECT_TRUE(is_faster({58, 58}, {3, 3}, 3, 64));
     EXPECT_TRUE(is_faster({16, 16}, {3, 3}, 16, 16));
@@ -301,7 +301,7 @@ TEST(convolutions, of_the_largest_attributes) {
             SCOPED_TRACE(testing::Message()
                     << testing::PrintToString(x) << ", y " << testing::PrintToString(s.p.window.y) << ", " << groups
                     << " groups, " << channels << " channels");
-            s.p.is_planar = true;
+            s.p.is_channels_first = true;
             s.x_zero_points = {7, 9};
             std::int32_t next = 1;
             for (auto &weight : s.w)
@@ -315,14 +315,14 @@ TEST(convolutions, of_the_largest_attributes) {
 }
 
 /// Each tap begins at a place of its own below the stride. To look each up among the others would take minutes.
-TEST(convolutions, planar_packs_many_taps_of_a_large_stride) {
+TEST(convolutions, channels_first_packs_many_taps_of_a_large_stride) {
     sample s;
-    s.p.is_planar = true;
+    s.p.is_channels_first = true;
     s.p.channels = s.p.filters = 1;
     s.p.window.kernel = {1 << 20};
     s.p.window.strides = {max_extent - 1};
     s.w.assign(1 << 20, std::byte {3});
-    EXPECT_NE(pack_planar_convolution(s.p, s.weights()), nullptr);
+    EXPECT_NE(pack_channels_first_convolution(s.p, s.weights()), nullptr);
 }
 
 TEST(convolutions, of_one_tap_are_products) {

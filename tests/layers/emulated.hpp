@@ -8,8 +8,8 @@
 
 namespace dynquant::layers {
 
-extern const panel_kinds emulated_avx2_vnni_panels, emulated_amx_int8_panels;
-extern const planar_kind emulated_avx2_vnni_planar;
+extern const panel_loops emulated_avx2_vnni_panels, emulated_amx_int8_panels;
+extern const channels_first_loop emulated_avx2_vnni_channels_first;
 extern const depthwise_function emulated_avx2_vnni_quads;
 
 } // namespace dynquant::layers

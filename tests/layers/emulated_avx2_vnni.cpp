@@ -25,8 +25,8 @@ namespace {
 
 namespace dynquant::layers {
 
-constinit const panel_kinds emulated_avx2_vnni_panels = panels_of<simd::avx2_vnni>;
-constinit const planar_kind emulated_avx2_vnni_planar = planar_of<simd::avx2_vnni>;
+constinit const panel_loops emulated_avx2_vnni_panels = panels_of<simd::avx2_vnni>;
+constinit const channels_first_loop emulated_avx2_vnni_channels_first = channels_first_of<simd::avx2_vnni>;
 constinit const depthwise_function emulated_avx2_vnni_quads = quads_of<simd::avx2_vnni>;
 
 } // namespace dynquant::layers

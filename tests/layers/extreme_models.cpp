@@ -20,7 +20,7 @@ class extreme_model {
   public:
     explicit extreme_model(unsigned seed)
         : random_(seed) {
-        one_in(2) ? add_integer_product() : add_narrow_product();
+        one_in(2) ? add_integer_product() : add_weight_only_product();
         std::string y = "y";
         for (auto i = pick(4); i > 0; --i)
             y = add_step(y, "y" + std::to_string(i));
@@ -111,7 +111,7 @@ class extreme_model {
         n.attributes["auto_pad"] = std::string(modes[pick(5)]);
     }
 
-    void add_narrow_product() {
+    void add_weight_only_product() {
         const bool is_convolution = one_in(3);
         auto w = shape(2);
         if (is_convolution) w.push_back(1); // tap
@@ -194,7 +194,7 @@ void check_integers(extreme_model &model, const layer_match &m, counts &of) {
             std::vector<float> y(static_cast<std::size_t>(*volume(l.y())));
             const std::vector<std::int32_t> zero_points(static_cast<std::size_t>(l.rows()), 5);
             const std::vector<float> scales(static_cast<std::size_t>(l.rows()), 0.5F);
-            run_memory memory;
+            workspace memory;
             l.run({x.data(), y.data(), zero_points, scales}, memory);
             ++of.run;
         } catch (const error &e) {
@@ -203,9 +203,9 @@ void check_integers(extreme_model &model, const layer_match &m, counts &of) {
     }
 }
 
-void check_narrow(extreme_model &model, const layer_match &m, counts &of) {
-    const auto d = describe_narrow(model.result().g, m);
-    const narrow_layer l(d, environment::usable_features());
+void check_weight_only(extreme_model &model, const layer_match &m, counts &of) {
+    const auto d = describe_weight_only(model.result().g, m);
+    const weight_only_layer l(d, environment::usable_features());
     ++of.described;
     for (int i = 0; i < 4; ++i) {
         const auto rank = d.x_rank == 0 ? 2 : d.x_rank;
@@ -217,7 +217,7 @@ void check_narrow(extreme_model &model, const layer_match &m, counts &of) {
             if (!can_run(x_shape, y_shape)) continue;
             const std::vector<float> x(static_cast<std::size_t>(*volume(x_shape)), 1);
             std::vector<float> y(static_cast<std::size_t>(*volume(y_shape)));
-            narrow_layer::memory memory;
+            weight_only_layer::memory memory;
             l.run(x.data(), x_shape, y.data(), memory);
             ++of.run;
         } catch (const error &e) {
@@ -237,7 +237,7 @@ TEST(extreme_models, are_layers_or_are_refused) {
         auto &of = found->dequantize == none ? of_integers : of_floats;
         ++of.found;
         try {
-            found->dequantize == none ? check_integers(model, *found, of) : check_narrow(model, *found, of);
+            found->dequantize == none ? check_integers(model, *found, of) : check_weight_only(model, *found, of);
         } catch (const error &e) {
             EXPECT_NE(std::string(e.what()), "");
         }

@@ -13,7 +13,7 @@
 
 namespace dynquant::layers::match {
 
-using kind = float_step::kind;
+using kind = post_op_kind;
 using names = std::vector<std::string>;
 
 /// A graph by names. A value is made where it is first named: of floats, unless it was added before.
@@ -86,7 +86,7 @@ class builder {
     /// The layer of the first product.
     match_result find(const table_maker &tabulate = {}) const {
         for (std::size_t i = 0; i < g.nodes.size(); ++i)
-            if (is_product(g.nodes[i]) || is_narrow_product(g, g.nodes[i]))
+            if (is_product(g.nodes[i]) || is_weight_only_product(g, g.nodes[i]))
                 return find_layer(g, i, std::vector<bool>(g.nodes.size()), tabulate);
         return {std::nullopt, "no product"};
     }
@@ -99,7 +99,7 @@ class builder {
 
 inline std::vector<kind> kinds_of(const layer_match &m) {
     std::vector<kind> kinds;
-    for (const auto &s : m.steps)
+    for (const auto &s : m.post_ops)
         kinds.push_back(s.what);
     return kinds;
 }

@@ -110,7 +110,7 @@ sample draw(test::random_source &random, std::int64_t groups, std::int64_t kerne
 }
 
 /// Runs the layer by a memory that other layers have used.
-void expect_right(const sample &s, run_memory &memory) {
+void expect_right(const sample &s, workspace &memory) {
     const auto expected = oracle::result_of(s);
     std::vector<std::byte> y(expected.size());
     const layer_problem problem(s.d, s.w.data(), environment::usable_features());
@@ -129,22 +129,22 @@ bool expect_bytes_by(const std::vector<float> &first, const std::vector<float> &
     sample s {{}, {1, 1}, {std::byte {1}}, {}, {}, {}};
     auto &d = s.d;
     d.weights_shape = {1, std::ssize(sums) * std::ssize(first)};
-    step one {float_step::kind::multiply}, two {float_step::kind::multiply};
+    post_op one {post_op_kind::multiply}, two {post_op_kind::multiply};
     for (const auto sum : sums)
         for (std::size_t i = 0; i < first.size(); ++i) {
             d.bias.push_back(sum);
             one.a.push_back(first[i]);
             two.a.push_back(second[i]);
         }
-    d.steps = {one, two};
-    if (relu) d.steps.push_back({float_step::kind::clip, {0}, {std::numeric_limits<float>::infinity()}});
-    d.steps.push_back({float_step::kind::saturate, {-128}, {127}});
+    d.post_ops = {one, two};
+    if (relu) d.post_ops.push_back({post_op_kind::clip, {0}, {std::numeric_limits<float>::infinity()}});
+    d.post_ops.push_back({post_op_kind::saturate, {-128}, {127}});
     d.result = step_result::bytes;
     s.w.resize(d.bias.size());
     const layer_problem problem(d, s.w.data(), environment::usable_features());
     const auto expected = oracle::result_of(s);
     std::vector<std::byte> y(expected.size());
-    run_memory memory;
+    workspace memory;
     layer(problem, s.x_shape).run({s.x.data(), y.data()}, memory);
     for (std::size_t c = 0; c < y.size(); ++c)
         EXPECT_EQ(y[c], expected[c]) << d.bias[c] << " by " << one.a[c] << " and " << two.a[c];
@@ -168,11 +168,11 @@ TEST(layers, fold_two_multipliers_where_that_keeps_the_bits) {
 TEST(layers, do_not_fold_what_becomes_floats) {
     layer_description d;
     d.weights_shape = {1, 1};
-    d.steps = {{float_step::kind::multiply, {3}}, {float_step::kind::multiply, {0x1p-140F}}};
+    d.post_ops = {{post_op_kind::multiply, {3}}, {post_op_kind::multiply, {0x1p-140F}}};
     d.result = step_result::f32;
     const std::byte weight {};
     EXPECT_FALSE(layer_problem(d, &weight, environment::usable_features()).is_folded());
-    d.steps.push_back({float_step::kind::look_up, {}, {}, std::vector<std::uint8_t>(65536)});
+    d.post_ops.push_back({post_op_kind::look_up, {}, {}, std::vector<std::uint8_t>(65536)});
     d.result = step_result::bytes;
     EXPECT_FALSE(layer_problem(d, &weight, environment::usable_features()).is_folded());
 }
@@ -184,12 +184,12 @@ TEST(layers, look_up_their_bytes) {
     auto &d = s.d;
     d.is_convolution = true;
     d.weights_shape = {channels, 1, 1, 1};
-    d.steps = {{float_step::kind::saturate, {0}, {255}}};
+    d.post_ops = {{post_op_kind::saturate, {0}, {255}}};
     d.result = step_result::bytes;
     d.table.emplace();
     for (std::size_t i = 0; i < 256; ++i)
         (*d.table)[i] = static_cast<std::uint8_t>(i * 7 + 3);
-    run_memory memory;
+    workspace memory;
     for (const bool y_last : {false, true}) {
         d.y_is_channels_last = y_last;
         expect_right(s, memory);
@@ -200,7 +200,7 @@ TEST(layers, have_the_sums_of_the_definition) {
     const parallel::executor small_parts {parallel::tbb_executor.concurrency, parallel::tbb_executor.run, 256};
     const parallel::scoped_executor executor(small_parts);
     test::random_source random(1);
-    run_memory memory;
+    workspace memory;
     for (int i = 0; i < 60; ++i)
         for (const std::int64_t kernel : {0, 1, 3}) {
             auto s = draw(random, kernel > 0 && i % 3 == 0 ? 2 : 1, kernel);
@@ -237,7 +237,7 @@ std::vector<std::byte> draw_floats(test::random_source &random, std::int64_t row
 
 TEST(layers, quantize_floats_by_the_definition) {
     test::random_source random(3);
-    run_memory memory;
+    workspace memory;
     for (int i = 0; i < 100; ++i)
         for (const std::int64_t kernel : {0, 1, 3}) {
             auto s = draw(random, 1, kernel);

@@ -84,7 +84,7 @@ TEST(layer_match, goes_from_what_quantizes_to_bytes) {
     EXPECT_EQ(m->bias, (std::vector<std::int32_t> {-3, -2, -1, 0, 1}));
     EXPECT_EQ(kinds_of(*m),
             (std::vector {kind::scale, kind::clip, kind::divide, kind::round, kind::add, kind::saturate}));
-    EXPECT_EQ(m->steps.front().a, (std::vector {0.5F, 1.5F, 2.5F, 3.5F, 4.5F}));
+    EXPECT_EQ(m->post_ops.front().a, (std::vector {0.5F, 1.5F, 2.5F, 3.5F, 4.5F}));
     EXPECT_EQ(m->result, step_result::bytes);
     EXPECT_EQ(m->end, "");
 }
@@ -126,7 +126,7 @@ TEST(layer_match, takes_what_quantizes_rows) {
         EXPECT_EQ(m.quantize, 0U);
         EXPECT_EQ(m.x, b.at("x"));
         const auto d = describe(b.g, m);
-        EXPECT_TRUE(d.scales_by_row && d.steps.front().what == kind::scale && !d.x_zero_point);
+        EXPECT_TRUE(d.scales_by_row && d.post_ops.front().what == kind::scale && !d.x_zero_point);
     }
 }
 
@@ -209,7 +209,7 @@ TEST(layer_match, a_slope_is_one_value_or_one_for_each_channel) {
         const auto m = b.find().found;
         ASSERT_TRUE(m);
         EXPECT_EQ(kinds_of(*m), std::vector {kind::leaky_relu});
-        EXPECT_EQ(m->steps.front().a.size(), slopes);
+        EXPECT_EQ(m->post_ops.front().a.size(), slopes);
         EXPECT_EQ(m->end, "value 'v': expected one node that takes it, given 0");
     };
     for (const auto &shape : {dims {}, dims {1}, dims {1, 1}, dims {5}, dims {1, 5}}) {
@@ -280,7 +280,7 @@ TEST(layer_match, subtracts_by_adding) {
     b.then("Sub", {"f", "c"}, {"y"});
     const auto m = *b.find().found;
     EXPECT_EQ(kinds_of(m), std::vector {kind::add});
-    EXPECT_EQ(m.steps.front().a, (std::vector<float> {1, 0, -1, -2, -3}));
+    EXPECT_EQ(m.post_ops.front().a, (std::vector<float> {1, 0, -1, -2, -3}));
 }
 
 TEST(layer_match, leaves_what_quantizes_where_the_zero_point_is_another) {
@@ -300,7 +300,7 @@ TEST(layer_match, bounds_of_clip_are_attributes_before_opset_11) {
     auto &clip = b.then("Clip", {"f"}, {"y"});
     clip.attributes["max"] = 6.0F;
     const auto bounds = [&] {
-        const auto s = b.find().found->steps.front();
+        const auto s = b.find().found->post_ops.front();
         return std::vector {s.a.front(), s.b.front()};
     };
     constexpr auto most = std::numeric_limits<float>::max();
@@ -529,7 +529,7 @@ TEST(layer_match, activations_are_tables) {
         if (is_of_bytes)
             EXPECT_EQ((*m->table)[9], 77);
         else
-            EXPECT_EQ(m->steps.front().table.size(), 65536U);
+            EXPECT_EQ(m->post_ops.front().table.size(), 65536U);
         EXPECT_EQ(m->result, step_result::bytes);
         EXPECT_EQ(m->end, "");
     };
@@ -718,11 +718,11 @@ void expect_the_same_alone(const graph &g, const layer_match &m) {
     EXPECT_EQ(alone->y, m.y);
     EXPECT_EQ(alone->bias, m.bias);
     EXPECT_EQ(alone->result, m.result);
-    ASSERT_EQ(alone->steps.size(), m.steps.size());
-    for (std::size_t i = 0; i < m.steps.size(); ++i) {
-        EXPECT_EQ(alone->steps[i].what, m.steps[i].what);
-        EXPECT_EQ(alone->steps[i].a, m.steps[i].a);
-        EXPECT_EQ(alone->steps[i].b, m.steps[i].b);
+    ASSERT_EQ(alone->post_ops.size(), m.post_ops.size());
+    for (std::size_t i = 0; i < m.post_ops.size(); ++i) {
+        EXPECT_EQ(alone->post_ops[i].what, m.post_ops[i].what);
+        EXPECT_EQ(alone->post_ops[i].a, m.post_ops[i].a);
+        EXPECT_EQ(alone->post_ops[i].b, m.post_ops[i].b);
     }
 }
 
@@ -843,8 +843,8 @@ TEST(layer_match, describes_a_convolution_by_its_attributes) {
     EXPECT_EQ(d.window.dilations, (integers {1, 3}));
     EXPECT_EQ(d.window.kernel_shape, (integers {3, 3}));
     EXPECT_EQ(d.window.pads, integers {});
-    ASSERT_EQ(d.steps.size(), 1U);
-    EXPECT_EQ(d.steps.front().a.size(), 6U);
+    ASSERT_EQ(d.post_ops.size(), 1U);
+    EXPECT_EQ(d.post_ops.front().a.size(), 6U);
     EXPECT_EQ(d.result, step_result::f32);
 }
 

@@ -21,7 +21,7 @@ long allocations_of(const layer_description &d, const dims &small, const dims &l
     const layer layers[] = {{problem, small}, {problem, large}};
     const std::vector<float> x(static_cast<std::size_t>(*volume(large)), 1.5F); // bytes take less
     std::vector<float> y(static_cast<std::size_t>(*volume(layers[1].y())));
-    run_memory memory;
+    workspace memory;
     const std::int32_t zero_point = 7;
     const float scale = 0.5F;
     return test::allocations_of_ten([&] {
@@ -41,7 +41,7 @@ TEST(layer_no_allocation, of_what_comes_with_the_run) {
             d.groups = groups;
             d.window.pads = {1, 1, 1, 1};
             d.bias = {5};
-            d.steps = {{float_step::kind::scale, {0.25F}}};
+            d.post_ops = {{post_op_kind::scale, {0.25F}}};
             d.result = step_result::f32;
             EXPECT_EQ(allocations_of(d, {1, 64, 9, 9}, {2, 64, 20, 20}), 0) << groups << ' ' << quantizes;
         }
@@ -81,15 +81,15 @@ TEST(layer_no_allocation, of_weights_without_elements) {
         }
 }
 
-TEST(layer_no_allocation, of_narrow_weights_without_elements) {
+TEST(layer_no_allocation, of_weight_only_weights_without_elements) {
     for (const auto &[inner, columns] : {std::pair {huge, std::int64_t {0}}, {0, huge}, {0, 0}})
         for (const bool is_transposed : {false, true})
             for (const std::int64_t block : {std::int64_t {1}, std::int64_t {32}, huge, INT64_MAX})
                 for (const auto type : {data_type::u8, data_type::s4, data_type::f8_e4m3}) {
-                    narrow_description d;
+                    weight_only_description d;
                     d.weights = {type, inner, columns, nullptr, is_transposed, block, {0.5F}, {}, 1};
                     SCOPED_TRACE(testing::Message() << inner << " x " << columns);
-                    expect_next_to_nothing([&] { const narrow_layer l(d, environment::usable_features()); });
+                    expect_next_to_nothing([&] { const weight_only_layer l(d, environment::usable_features()); });
                 }
 }
 
@@ -105,7 +105,7 @@ TEST(layer_no_allocation, of_sums_of_nothing) {
         const layer l(problem, {2, 0, (1 << 20) + 1, 1 << 20});
         EXPECT_EQ(l.y(), (dims {2, 6, 2, 1}));
         std::vector<std::int32_t> y(24);
-        run_memory memory;
+        workspace memory;
         l.run({nullptr, y.data()}, memory);
         EXPECT_EQ(y,
                 (std::vector<std::int32_t> {1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6}));

@@ -18,19 +18,19 @@
 
 namespace dynquant::layers {
 
-void PrintTo(const test::tested<const panel_kind *> &of, std::ostream *to) {
+void PrintTo(const test::tested<const panel_loop *> &of, std::ostream *to) {
     *to << of.name;
 }
 
 namespace {
 
-using tested_kind = test::tested<const panel_kind *>;
+using tested_kind = test::tested<const panel_loop *>;
 
 /// All that this processor can run.
 std::vector<tested_kind> runnable_kinds() {
     using namespace targets;
     std::vector<tested_kind> kinds;
-    const auto add = [&](const std::string &name, const panel_kinds &of) {
+    const auto add = [&](const std::string &name, const panel_loops &of) {
         for (int i = 0; i < of.count; ++i)
             kinds.push_back({name, &of.of[i]});
     };
@@ -57,7 +57,7 @@ using weight = std::function<int(std::int64_t k, std::int64_t n)>;
 
 /// Compares with sums in 64 bits, reduced modulo 2^32. y has room between its rows.
 template <typename X>
-void expect_exact(const panel_kind &kind, const extents &e, const element &x_at, const weight &w_at) {
+void expect_exact(const panel_loop &kind, const extents &e, const element &x_at, const weight &w_at) {
     std::vector<std::vector<X>> x(static_cast<std::size_t>(e.lines));
     std::vector<const std::byte *> lines;
     for (auto &of_line : x) {
@@ -92,7 +92,7 @@ void expect_exact(const panel_kind &kind, const extents &e, const element &x_at,
 
 /// Tests both types of x, with all values in turn and with the largest magnitude.
 void expect_exact_for_any_x(
-        const panel_kind &kind, std::int64_t rows, std::int64_t inner, std::int64_t columns, const weight &w_at) {
+        const panel_loop &kind, std::int64_t rows, std::int64_t inner, std::int64_t columns, const weight &w_at) {
     const extents e {rows, 1, inner, columns, inner};
     const auto falling = [](std::int64_t, std::int64_t i) { return static_cast<int>(255 - i * 7 % 256); };
     expect_exact<std::uint8_t>(kind, e, falling, w_at);
@@ -113,7 +113,7 @@ class panels : public testing::TestWithParam<tested_kind> {
         }
     }
 #endif
-    static const panel_kind &kind() {
+    static const panel_loop &kind() {
         return *GetParam().code;
     }
 };

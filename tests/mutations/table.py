@@ -7,7 +7,7 @@ REFERENCE, STORE = "kernels/reference/reference.cpp", "elements/load_store.cpp"
 SCALAR, AVX2 = "kernels/native/isa/scalar_loops.cpp", "kernels/native/isa/avx2_loops.cpp"
 MATMUL, DEPTHWISE, PLANAR = (
     f"layers/{folder}/isa/scalar.cpp" for folder in ("gemm", "conv/depthwise", "conv/channels_first"))
-STEPS, NARROW = "layers/epilogue/isa/scalar_float_steps.cpp", "layers/gemm/weight_only/isa/scalar_narrow.cpp"
+STEPS, NARROW = "layers/epilogue/isa/scalar_epilogue.cpp", "layers/gemm/weight_only/isa/scalar_weight_only.cpp"
 # Changed.
 NUMERICS, COMPUTED = "src/quantization/numerics.hpp", "src/quantization/computed.hpp"
 SMALL_FLOAT, SMALL_FLOATS = "src/elements/small_float.hpp", "src/kernels/native/small_floats.hpp"

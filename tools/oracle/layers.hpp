@@ -170,7 +170,7 @@ void finish(const Description &d, std::int32_t sum, std::int64_t channel, float 
         std::memcpy(y, &sum, sizeof sum);
         return;
     }
-    const float x = after(d.steps, static_cast<float>(sum), channel, x_scale);
+    const float x = after(d.post_ops, static_cast<float>(sum), channel, x_scale);
     if (d.result == result::f32) {
         std::memcpy(y, &x, sizeof x);
         return;
@@ -207,7 +207,7 @@ std::vector<std::byte> result_of(const layer_inputs<Description> &given) {
 /// A product of floats by narrow weights, which `w` describes without their data; or a convolution of one tap, whose x
 /// is [images, inner, positions].
 template <typename Weights, typename Step>
-struct narrow_inputs {
+struct weight_only_inputs {
     Weights w;
     std::vector<std::byte> data;
     bool is_convolution = false;
@@ -229,7 +229,7 @@ std::size_t scale_of(const Weights &of, std::int64_t k, std::int64_t n) {
 
 /// What x is multiplied by, column by column: weights less their zero points, or scaled ones.
 template <typename Weights>
-std::vector<float> narrow_factors(const Weights &of, const std::vector<std::byte> &data) {
+std::vector<float> weight_only_factors(const Weights &of, const std::vector<std::byte> &data) {
     std::vector<float> result;
     for (std::int64_t n = 0; n < of.columns; ++n)
         for (std::int64_t k = 0; k < of.inner; ++k) {
@@ -260,9 +260,9 @@ float narrow_sum(const Weights &of, const float *x, std::int64_t x_stride, const
 }
 
 template <typename Weights, typename Step>
-std::vector<float> result_of(const narrow_inputs<Weights, Step> &given) {
+std::vector<float> result_of(const weight_only_inputs<Weights, Step> &given) {
     const auto &of = given.w;
-    const auto w = narrow_factors(of, given.data);
+    const auto w = weight_only_factors(of, given.data);
     const auto images = given.is_convolution ? given.x_shape[0] : 1;
     const auto rows = product_of(given.x_shape) / images / of.inner; // of each image
     std::vector<float> y(static_cast<std::size_t>(images * rows * of.columns));

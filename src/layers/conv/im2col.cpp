@@ -48,7 +48,7 @@ struct im2col_weights {
 
 /// Convolution as a product, block by block of the matrix's rows. The microkernels read windows where they lie in x,
 /// but for those in the padding and those of short lines, which im2col copies.
-class im2col_convolution final : public block_sums {
+class im2col_convolution final : public accumulator_source {
   public:
     im2col_convolution(const problem &p, std::shared_ptr<const im2col_weights> w)
         : p_(p)
@@ -64,7 +64,7 @@ class im2col_convolution final : public block_sums {
     const std::vector<std::int32_t> &weight_sums() const override { return w_->sums; }
 
     /// Rows of all images.
-    void run_blocks(const void *x, zero_points of_x, run_memory &memory, block_consumer consume) const override {
+    void for_each_block(const void *x, zero_points of_x, workspace &memory, block_consumer consume) const override {
         const auto all = p_.batch * rows_;
         if (all == 0) return;
         const auto *const from = static_cast<const std::byte *>(x);
@@ -113,7 +113,7 @@ class im2col_convolution final : public block_sums {
 
     /// Where x is smaller than the weights, each part reads some of these, and all of x.
     void run_by_columns(
-            const std::byte *x, zero_points of_x, int parts, run_memory &memory, block_consumer consume) const {
+            const std::byte *x, zero_points of_x, int parts, workspace &memory, block_consumer consume) const {
         const auto all = p_.batch * rows_;
         prepare(memory, 1, all);
         auto &own = memory.parts.front();
@@ -135,13 +135,13 @@ class im2col_convolution final : public block_sums {
     }
 
     /// For parts whose blocks have at most so many rows.
-    void prepare(run_memory &memory, int parts, std::int64_t rows) const {
+    void prepare(workspace &memory, int parts, std::int64_t rows) const {
         memory.make_parts(parts);
         for (auto &work : std::span(memory.parts).first(static_cast<std::size_t>(parts))) {
-            if (!is_matrix_) run_memory::grown(work.rows, static_cast<std::size_t>(rows * row_bytes()));
-            run_memory::grown(work.sums, static_cast<std::size_t>(rows * p_.filters));
+            if (!is_matrix_) workspace::ensure_size(work.rows, static_cast<std::size_t>(rows * row_bytes()));
+            workspace::ensure_size(work.sums, static_cast<std::size_t>(rows * p_.filters));
             work.make_padding(p_.window.is_padded() ? padding_bytes() : 0);
-            run_memory::grown(work.lines, static_cast<std::size_t>(w_->lines));
+            workspace::ensure_size(work.lines, static_cast<std::size_t>(w_->lines));
         }
     }
 
@@ -152,7 +152,7 @@ class im2col_convolution final : public block_sums {
     static constexpr std::int64_t min_direct_rows = 12;
 
     /// Computes rows, numbered through all images, from line of y to line of y.
-    void multiply(const std::byte *x, zero_points of_x, parallel::range rows, run_memory::part &work,
+    void multiply(const std::byte *x, zero_points of_x, parallel::range rows, workspace::part &work,
             std::int32_t *sums) const {
         if (is_matrix_) {
             work.lines[0] = x + rows.begin * p_.channels;
@@ -184,7 +184,7 @@ class im2col_convolution final : public block_sums {
     }
 
     /// Rows of one line of y whose windows do not leave x along the last dimension.
-    void multiply_in_place(const std::byte *x, zero_points of_x, parallel::range rows, run_memory::part &work,
+    void multiply_in_place(const std::byte *x, zero_points of_x, parallel::range rows, workspace::part &work,
             std::int32_t *sums) const {
         const auto &w = p_.window;
         const auto last = w.rank() - 1;
@@ -207,7 +207,7 @@ class im2col_convolution final : public block_sums {
     }
 
     /// By copies of the windows.
-    void multiply_copies(const std::byte *x, zero_points of_x, parallel::range rows, run_memory::part &work,
+    void multiply_copies(const std::byte *x, zero_points of_x, parallel::range rows, workspace::part &work,
             std::int32_t *sums) const {
         for (std::int64_t i = 0; i < w_->lines; ++i)
             work.lines[static_cast<std::size_t>(i)] = work.rows.data() + i * line_bytes_;

@@ -5,19 +5,19 @@
 #include <memory>
 #include <vector>
 
-#include "layers/conv/block_sums.hpp"
+#include "layers/conv/accumulator_source.hpp"
 #include "layers/conv/window.hpp"
 #include "layers/gemm/weights.hpp"
 #include "targets/features.hpp"
 
 namespace dynquant::layers {
 
-/// x has dimensions batch, spatial ones, channels, or is planar: batch, channels, spatial ones.
+/// x has dimensions batch, spatial ones, channels, or is channels first: batch, channels, spatial ones.
 struct integer_convolution {
     bool x_is_signed = false; // s8, else u8
     std::int64_t batch = 0, groups = 1, channels = 0, filters = 0;
     layers::window window = {};
-    bool is_planar = false;                        // x and y are channels first, and so x may be
+    bool is_channels_first = false;                // x and y are channels first, and so x may be
     std::vector<std::int32_t> w_zero_points = {};  // none, one, or one for each filter
     targets::features available = targets::scalar; // to the loops
 
@@ -29,10 +29,10 @@ struct integer_convolution {
 
 /// Makes the convolution of x of one shape: p as it was packed, but for batch and what the window has of x. The weights
 /// are packed once for all shapes.
-using packed_convolution = std::function<std::unique_ptr<const block_sums>(const integer_convolution &p)>;
+using packed_convolution = std::function<std::unique_ptr<const accumulator_source>(const integer_convolution &p)>;
 
-/// Few channels or filters in a group by planar/, if x and y may be; depthwise convolutions by depthwise/; others by
-/// im2col. w is copied.
+/// Few channels or filters in a group by channels_first/, if x and y may be; depthwise convolutions by depthwise/;
+/// others by im2col. w is copied.
 packed_convolution pack_convolution(const integer_convolution &p, const constant_weights &w);
 
 /// By im2col: the windows are the rows of a matrix, which is multiplied by the weights.

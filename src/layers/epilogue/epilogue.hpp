@@ -10,35 +10,36 @@
 
 namespace dynquant::layers {
 
+enum class post_op_kind {
+    multiply,       // x * a
+    scale,          // x * (the scale of x at the position * a)
+    divide,         // x / a
+    add,            // x + a
+    clip,           // x < a ? a : x, then x > b ? b : x: NaN stays
+    saturate,       // the same, but NaN becomes a
+    round,          // to the nearest integer, ties to even
+    leaky_relu,     // x < 0 ? x * a : x
+    save,           // keeps x for the next multiply_saved
+    multiply_saved, // x * the value that was saved, once
+    look_up,        // the table's element at the bits of x as float16
+};
+
 /// One operator of ONNX in f32, rounded to nearest even. Its parameters are the caller's: one for all channels, or one
 /// for each, but the bounds of clip and saturate, which are one.
-struct float_step {
-    enum class kind {
-        multiply,       // x * a
-        scale,          // x * (the scale of x at the position * a)
-        divide,         // x / a
-        add,            // x + a
-        clip,           // x < a ? a : x, then x > b ? b : x: NaN stays
-        saturate,       // the same, but NaN becomes a
-        round,          // to the nearest integer, ties to even
-        leaky_relu,     // x < 0 ? x * a : x
-        save,           // keeps x for the next multiply_saved
-        multiply_saved, // x * the value that was saved, once
-        look_up,        // the table's element at the bits of x as float16
-    };
-    kind what;
+struct post_op_view {
+    post_op_kind what;
     std::span<const float> a = {}, b = {};    // b: of clip and saturate
     std::span<const std::uint8_t> table = {}; // of look_up: 65536 results
 };
 
-/// What the sums become. s32: the sums with their bias; there are no steps. bytes: floats that the steps made integers
-/// of -128 to 255, of which the low byte is kept.
+/// What the sums become. s32: the sums with their bias; there are no post-ops. bytes: floats that the post-ops made
+/// integers of -128 to 255, of which the low byte is kept.
 enum class step_result { f32, s32, bytes };
 
-/// What sums pass: their bias, the conversion to floats, and each step in turn. The bits are those of the operators one
-/// by one, on every instruction set.
-struct float_steps {
-    std::span<const float_step> steps;
+/// What sums pass: their bias, the conversion to floats, and each post-op in turn. The bits are those of the operators
+/// one by one, on every instruction set.
+struct epilogue {
+    std::span<const post_op_view> post_ops;
     step_result result = step_result::f32;
     const std::int32_t *bias = nullptr; // one for each channel, added to the sums, wrapping; null: none
     /// What x was quantized by: the scale, of `scale`, and the zero point of position p are elements p * row_stride.
@@ -66,10 +67,10 @@ struct planes_of_sums {
 };
 
 /// One for each instruction set.
-struct float_steps_loops {
-    void (*rows)(const float_steps &by, const rows_of_sums &of, parallel::range positions);
-    void (*planes)(const float_steps &by, const planes_of_sums &of);
+struct epilogue_loops {
+    void (*rows)(const epilogue &by, const rows_of_sums &of, parallel::range positions);
+    void (*planes)(const epilogue &by, const planes_of_sums &of);
 };
-extern const targets::candidate<const float_steps_loops *> float_steps_table[];
+extern const targets::candidate<const epilogue_loops *> epilogue_table[];
 
 } // namespace dynquant::layers

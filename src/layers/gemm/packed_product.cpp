@@ -15,7 +15,7 @@ namespace dynquant::layers {
 namespace {
 
 /// The fewest panels of equal width, so that few columns are padding.
-const panel_kind &kind_for_columns(const panel_kinds &kinds, std::int64_t columns) {
+const panel_loop &kind_for_columns(const panel_loops &kinds, std::int64_t columns) {
     const auto widths = std::max<std::int64_t>(ceil_div(columns, kinds.of[0].columns), 1);
     const auto panels = ceil_div(widths, kinds.count);
     return kinds.of[ceil_div(widths, panels) - 1];
@@ -24,13 +24,13 @@ const panel_kind &kind_for_columns(const panel_kinds &kinds, std::int64_t column
 /// Shorter lines would be mostly padding.
 constexpr std::int64_t min_amx_line = 32;
 
-const panel_kind &best_kind(const packed_product::problem &p, targets::features available) {
+const panel_loop &best_kind(const packed_product::problem &p, targets::features available) {
     using namespace targets;
     const bool takes_tiles = has(available, amx_int8) && p.channels * p.taps / p.lines >= min_amx_line && request_amx();
     return kind_for_columns(*pick(takes_tiles ? available : available & ~feature::amx_int8, panels_table), p.columns);
 }
 
-panel_product product_of(const packed_product::problem &p, const panel_kind &kind) {
+panel_product product_of(const packed_product::problem &p, const panel_loop &kind) {
     panel_product result = {};
     result.columns = p.columns;
     result.lines = p.lines;
@@ -50,7 +50,7 @@ struct row_group {
 };
 
 /// In the order in which they are in a filter.
-std::vector<row_group> groups_of(const packed_product::problem &problem, const panel_product &p, const panel_kind &kind,
+std::vector<row_group> groups_of(const packed_product::problem &problem, const panel_product &p, const panel_loop &kind,
         const constant_weights &w) {
     std::vector<row_group> groups;
     for (std::int64_t line = 0; line < p.lines; ++line)
@@ -130,7 +130,7 @@ void pack_groups(const constant_weights &w, std::span<const row_group> groups, s
 packed_product::packed_product(const problem &p, const constant_weights &w, targets::features available)
     : packed_product(p, kind_for(p, w, available), w) {}
 
-const panel_kind &packed_product::kind_for(const problem &p, const constant_weights &w, targets::features available) {
+const panel_loop &packed_product::kind_for(const problem &p, const constant_weights &w, targets::features available) {
     const auto &best = best_kind(p, available);
     if (!best.has_excess) return best;
     // A weight of excess takes as long as a step of the others, of four weights of each column; words take 1.2 times as
@@ -149,7 +149,7 @@ const panel_kind &packed_product::kind_for(const problem &p, const constant_weig
     return 4 * of_excess > steps ? *targets::pick(available, word_panels_table) : best;
 }
 
-packed_product::packed_product(problem p, const panel_kind &kind, const constant_weights &w)
+packed_product::packed_product(problem p, const panel_loop &kind, const constant_weights &w)
     : problem_(std::move(p))
     , kind_(kind)
     , product_(product_of(problem_, kind))

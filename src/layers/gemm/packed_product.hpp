@@ -25,7 +25,7 @@ class packed_product {
 
     /// By the best panels for the processor and the weights.
     packed_product(const problem &p, const constant_weights &w, targets::features available);
-    packed_product(problem p, const panel_kind &kind, const constant_weights &w);
+    packed_product(problem p, const panel_loop &kind, const constant_weights &w);
     packed_product(packed_product &&) = default; // what product_ points to stays where it is
 
     /// The column sums of w - w_zero_points, modulo 2^32.
@@ -37,12 +37,12 @@ class packed_product {
     void run(const rows_of_lines &x, parallel::range panels, std::int32_t *y, std::int64_t y_stride) const;
 
   private:
-    static const panel_kind &kind_for(const problem &p, const constant_weights &w, targets::features available);
+    static const panel_loop &kind_for(const problem &p, const constant_weights &w, targets::features available);
     void pack(const constant_weights &w, std::int8_t *to) const;
     void add_up();
 
     problem problem_;
-    panel_kind kind_;
+    panel_loop kind_;
     panel_product product_;
     std::shared_ptr<std::byte> weights_;
     std::vector<std::int32_t> weight_sums_, compensation_;

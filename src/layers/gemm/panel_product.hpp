@@ -44,7 +44,7 @@ using multiply_panels_function = void (*)(
         const panel_product &p, const rows_of_lines &x, parallel::range panels, std::int32_t *y, std::int64_t y_stride);
 
 /// A function and its panels.
-struct panel_kind {
+struct panel_loop {
     multiply_panels_function multiply;
     std::int64_t columns;         // of a panel
     std::int64_t depth;           // the rows of a line are padded to a multiple of this
@@ -53,14 +53,14 @@ struct panel_kind {
 };
 
 /// Panels of 1, 2, ... times as many columns as the first.
-struct panel_kinds {
+struct panel_loops {
     int count;
-    panel_kind of[4];
+    panel_loop of[4];
 };
 
 /// amx_int8 computes few rows by avx512_vnni.
-extern const targets::candidate<const panel_kinds *> panels_table[];
+extern const targets::candidate<const panel_loops *> panels_table[];
 /// These multiply by words, for weights with much excess. The entry is null where bytes have none.
-extern const targets::candidate<const panel_kind *> word_panels_table[];
+extern const targets::candidate<const panel_loop *> word_panels_table[];
 
 } // namespace dynquant::layers

@@ -42,8 +42,8 @@ void subtract_row_sums(const panel_product &p, const rows_of_lines &x, std::span
     }
 }
 
-void find_bias(std::span<const std::int32_t> weight_sums, std::int32_t x_zero_point, std::span<const std::int32_t> bias,
-        std::vector<std::int32_t> &result) {
+void fold_zero_point_into_bias(std::span<const std::int32_t> weight_sums, std::int32_t x_zero_point,
+        std::span<const std::int32_t> bias, std::vector<std::int32_t> &result) {
     if (x_zero_point == 0 && bias.empty()) return result.clear();
     const auto count = weight_sums.size();
     result.assign(count, bias.empty() ? 0 : bias.front());

@@ -18,7 +18,7 @@ void subtract_row_sums(const panel_product &p, const rows_of_lines &x, std::span
         parallel::range columns, std::int32_t *y, std::int64_t y_stride);
 
 /// For each channel bias - x_zero_point * weight_sums. bias: none, one, or one for each channel. Empty: all zeros.
-void find_bias(std::span<const std::int32_t> weight_sums, std::int32_t x_zero_point, std::span<const std::int32_t> bias,
-        std::vector<std::int32_t> &result);
+void fold_zero_point_into_bias(std::span<const std::int32_t> weight_sums, std::int32_t x_zero_point,
+        std::span<const std::int32_t> bias, std::vector<std::int32_t> &result);
 
 } // namespace dynquant::layers

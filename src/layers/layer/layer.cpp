@@ -28,10 +28,10 @@ void check_size(const char *what, const dims &extents) {
 
 /// Makes one multiplier of the first two, where that changes no result. Returns whether it did.
 bool fold_multipliers(layer_description &d) {
-    using kind = float_step::kind;
-    auto &steps = d.steps;
+    using kind = post_op_kind;
+    auto &steps = d.post_ops;
     if (steps.size() < 3 || steps[0].what != kind::multiply || steps[1].what != kind::multiply) return false;
-    const auto is_relu = [](const step &s) {
+    const auto is_relu = [](const post_op &s) {
         return s.what == kind::clip && s.a == std::vector {0.0F}
         && s.b == std::vector {std::numeric_limits<float>::infinity()};
     };
@@ -85,7 +85,7 @@ layer_problem::layer_problem(layer_description given, const std::byte *weights, 
         c.channels = w[1] * c.groups; // no more than there are weights, or 0, or of one group
         c.window.dilations = d.window.dilations;
         c.window.strides = d.window.strides;
-        c.is_planar = !d.x_is_channels_last && !d.y_is_channels_last;
+        c.is_channels_first = !d.x_is_channels_last && !d.y_is_channels_last;
     } else {
         c.channels = w[0];
         c.filters = w[1];
@@ -106,7 +106,7 @@ layer_problem::layer_problem(layer_description given, const std::byte *weights, 
     packed_ = pack_convolution(c, packing);
 }
 
-std::unique_ptr<const block_sums> layer_problem::sums_of(const integer_convolution &c) const {
+std::unique_ptr<const accumulator_source> layer_problem::sums_of(const integer_convolution &c) const {
     return (packed_ ? packed_ : pack_convolution(c, {}))(c);
 }
 
@@ -114,9 +114,9 @@ layer::layer(const layer_problem &p, const dims &x)
     : d_(p.description())
     , x_(x)
     , y_is_channels_first_(d_.is_convolution && !d_.y_is_channels_last)
-    , compute_(*targets::pick(p.convolution().available, float_steps_table))
+    , compute_(*targets::pick(p.convolution().available, epilogue_table))
     , look_up_(lookup::function_for(p.convolution().available)) {
-    for (const auto &s : d_.steps)
+    for (const auto &s : d_.post_ops)
         steps_.push_back({s.what, s.a, s.b, s.table});
     try {
         const auto c = d_.is_convolution ? plan_convolution(p.convolution()) : plan_product(p.convolution());
@@ -125,9 +125,9 @@ layer::layer(const layer_problem &p, const dims &x)
     } catch (const error &e) {
         refuse(d_, e.status, e.what());
     }
-    permutes_ = permutes_ && !sums_->takes_planar();
+    permutes_ = permutes_ && !sums_->takes_channels_first();
     if (d_.x_zero_point || d_.scales_by_row)
-        find_bias(sums_->weight_sums(), d_.x_zero_point.value_or(0), d_.bias, bias_);
+        fold_zero_point_into_bias(sums_->weight_sums(), d_.x_zero_point.value_or(0), d_.bias, bias_);
     if (d_.prepare) quantizer_.emplace(d_.prepare, x, rows(), permutes_ ? channels_last_strides(x) : dims {});
 }
 
@@ -188,7 +188,7 @@ integer_convolution layer::plan_convolution(const integer_convolution &problem) 
     return c;
 }
 
-void layer::run(const layer_arguments &given, run_memory &memory) const {
+void layer::run(const layer_arguments &given, workspace &memory) const {
     if (!sums_) return;
     const void *x = given.x;
     parameters of_x {given.x_zero_points, bias_, given.x_scales};
@@ -199,24 +199,24 @@ void layer::run(const layer_arguments &given, run_memory &memory) const {
         of_x.zero_points = {memory.x.zero_points.data(), count};
         of_x.scales = {memory.x.scales.data(), count};
     } else if (permutes_) {
-        auto *const bytes = run_memory::grown(memory.x.bytes, static_cast<std::size_t>(*volume(x_)));
+        auto *const bytes = workspace::ensure_size(memory.x.bytes, static_cast<std::size_t>(*volume(x_)));
         to_channels_last_.run(x, bytes);
         x = bytes;
     }
     if (d_.x_zero_point) { // a product need not take what x was quantized by
         of_x.zero_points = {&*d_.x_zero_point, 1};
     } else if (!d_.scales_by_row) {
-        find_bias(sums_->weight_sums(), of_x.zero_points.front(), d_.bias, memory.bias);
+        fold_zero_point_into_bias(sums_->weight_sums(), of_x.zero_points.front(), d_.bias, memory.bias);
         of_x.bias = memory.bias;
     }
-    sums_->run_blocks(x, of_x.zero_points, memory, [&](const sums_block &block) {
+    sums_->for_each_block(x, of_x.zero_points, memory, [&](const accumulator_block &block) {
         block.plane == 0 ? compute_steps(block, of_x, given.y) : compute_planes(block, of_x, given.y);
     });
 }
 
 /// For positions of an image from one on.
-float_steps layer::steps_of(const parameters &of_x, std::int64_t image, std::int64_t in_image) const {
-    float_steps by {steps_, d_.result, of_x.bias.empty() ? nullptr : of_x.bias.data(), of_x.scales.data()};
+epilogue layer::steps_of(const parameters &of_x, std::int64_t image, std::int64_t in_image) const {
+    epilogue by {steps_, d_.result, of_x.bias.empty() ? nullptr : of_x.bias.data(), of_x.scales.data()};
     if (!d_.scales_by_row) return by;
     const auto row = d_.is_convolution ? image : in_image;
     by.row_stride = d_.is_convolution ? 0 : 1;
@@ -228,7 +228,7 @@ float_steps layer::steps_of(const parameters &of_x, std::int64_t image, std::int
 }
 
 /// Computes blocks that have all channels, image by image.
-void layer::compute_steps(const sums_block &block, const parameters &of_x, void *y) const {
+void layer::compute_steps(const accumulator_block &block, const parameters &of_x, void *y) const {
     const std::int64_t element = d_.result == step_result::bytes ? 1 : 4;
     const bool by_image = y_is_channels_first_ || (d_.scales_by_row && d_.is_convolution);
     const auto of_image = by_image ? positions_ : images_ * positions_;
@@ -246,7 +246,7 @@ void layer::compute_steps(const sums_block &block, const parameters &of_x, void 
     }
 }
 
-void layer::compute_planes(const sums_block &block, const parameters &of_x, void *y) const {
+void layer::compute_planes(const accumulator_block &block, const parameters &of_x, void *y) const {
     const std::int64_t element = d_.result == step_result::bytes ? 1 : 4;
     const auto image = block.positions.begin / positions_, in_image = block.positions.begin % positions_;
     const auto count = block.positions.end - block.positions.begin;

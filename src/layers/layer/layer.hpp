@@ -2,7 +2,7 @@
 // weights have exact s32 sums (gemm/, conv/); the epilogue makes the result of them (epilogue/): sums, floats, or
 // bytes, which may pass a table. match/ finds layers in graphs. Or only the weights are quantized, and x and the sums
 // are floats: weight_only_layer.hpp. ONNX Runtime's execution provider and models on disk run layers. Start here, then
-// conv/block_sums.hpp.
+// conv/accumulator_source.hpp.
 #pragma once
 
 #include <memory>
@@ -19,9 +19,9 @@
 
 namespace dynquant::layers {
 
-/// A step with parameters of its own.
-struct step {
-    float_step::kind what;
+/// A post-op with parameters of its own.
+struct post_op {
+    post_op_kind what;
     std::vector<float> a = {}, b = {};
     std::vector<std::uint8_t> table = {};
 };
@@ -42,9 +42,9 @@ struct layer_description {
     std::int64_t groups = 1;
     window_attributes window;
     std::vector<std::int32_t> bias = {}; // of the sums, wraps: none, one value, or one for each channel
-    std::vector<step> steps = {};
-    step_result result = step_result::s32;   // bytes: the last step is saturate or look_up
-    std::optional<lookup::table> table = {}; // a last step on the bytes
+    std::vector<post_op> post_ops = {};
+    step_result result = step_result::s32;   // bytes: the last post-op is saturate or look_up
+    std::optional<lookup::table> table = {}; // a last post-op on the bytes
 };
 
 /// A description whose weights are packed. A product is a convolution of one tap.
@@ -56,8 +56,8 @@ class layer_problem {
     const layer_description &description() const { return description_; }
     const integer_convolution &convolution() const { return convolution_; }
     /// Makes the sums for x of one shape. c is convolution() with what depends on that shape.
-    std::unique_ptr<const block_sums> sums_of(const integer_convolution &c) const;
-    /// Whether the first two steps, both multipliers, have become one, with identical results.
+    std::unique_ptr<const accumulator_source> sums_of(const integer_convolution &c) const;
+    /// Whether the first two post-ops, both multipliers, have become one, with identical results.
     bool is_folded() const { return is_folded_; }
 
   private:
@@ -88,7 +88,7 @@ class layer {
     std::int64_t rows() const;
 
     /// Allocates only while the memory grows.
-    void run(const layer_arguments &given, run_memory &memory) const;
+    void run(const layer_arguments &given, workspace &memory) const;
 
   private:
     integer_convolution plan_product(const integer_convolution &problem);
@@ -98,22 +98,22 @@ class layer {
         std::span<const std::int32_t> zero_points, bias; // bias: of each channel, or none
         std::span<const float> scales;
     };
-    float_steps steps_of(const parameters &of_x, std::int64_t image, std::int64_t in_image) const;
-    void compute_steps(const sums_block &block, const parameters &of_x, void *y) const;
-    void compute_planes(const sums_block &block, const parameters &of_x, void *y) const;
+    epilogue steps_of(const parameters &of_x, std::int64_t image, std::int64_t in_image) const;
+    void compute_steps(const accumulator_block &block, const parameters &of_x, void *y) const;
+    void compute_planes(const accumulator_block &block, const parameters &of_x, void *y) const;
     void look_up(std::uint8_t *y, std::int64_t channels, std::int64_t positions) const;
 
     const layer_description &d_;
     dims x_, y_;
     bool y_is_channels_first_ = false;
     std::int64_t images_ = 1, positions_ = 0, channels_ = 0; // of a y with elements: images of positions of channels
-    std::unique_ptr<const block_sums> sums_;                 // null where y has no elements
+    std::unique_ptr<const accumulator_source> sums_;         // null where y has no elements
     std::optional<x_quantizer> quantizer_;
     bool permutes_ = false;
     permutation to_channels_last_;   // of x's bytes
     std::vector<std::int32_t> bias_; // where no zero point of a run is in it
-    std::vector<float_step> steps_;
-    const float_steps_loops &compute_;
+    std::vector<post_op_view> steps_;
+    const epilogue_loops &compute_;
     lookup::look_up_function look_up_;
 };
 

@@ -34,17 +34,17 @@ x_quantizer::x_quantizer(prepare_function prepare, const dims &x, std::int64_t r
 
 void x_quantizer::run(const void *x, quantized_x &to) const {
     const auto count = static_cast<std::size_t>(rows_);
-    auto *const scales = run_memory::grown(to.scales, count);
-    auto *const zero_points = run_memory::grown(to.zero_points, count);
+    auto *const scales = workspace::ensure_size(to.scales, count);
+    auto *const zero_points = workspace::ensure_size(to.zero_points, count);
     if (elements_ == 0) { // then a run writes nothing
         std::fill_n(scales, count, static_cast<float>(presets::onnx().of_zero));
         std::fill_n(zero_points, count, 0);
         return;
     }
-    auto *const computed = run_memory::grown(to.computed, count);
+    auto *const computed = workspace::ensure_size(to.computed, count);
     arguments args;
     args.src = x;
-    args.dst = run_memory::grown(to.bytes, static_cast<std::size_t>(elements_));
+    args.dst = workspace::ensure_size(to.bytes, static_cast<std::size_t>(elements_));
     args.computed_scales = scales;
     args.computed_zero_points = computed;
     quantize_.run(args);

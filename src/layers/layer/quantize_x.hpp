@@ -2,7 +2,7 @@
 #pragma once
 
 #include "dynquant/quantization.hpp"
-#include "layers/conv/block_sums.hpp"
+#include "layers/conv/accumulator_source.hpp"
 
 namespace dynquant::layers {
 

@@ -8,18 +8,18 @@
 
 namespace dynquant::layers {
 
-narrow_layer::narrow_layer(const narrow_description &d, targets::features available)
+weight_only_layer::weight_only_layer(const weight_only_description &d, targets::features available)
     : label_(d.label)
     , is_convolution_(d.is_convolution)
     , x_rank_(d.x_rank)
     , product_(d.weights, available)
-    , owned_(d.steps)
-    , compute_(*targets::pick(available, float_steps_table)) {
+    , owned_(d.post_ops)
+    , compute_(*targets::pick(available, epilogue_table)) {
     for (const auto &s : owned_)
         steps_.push_back({s.what, s.a, s.b, s.table});
 }
 
-dims narrow_layer::y_of(const dims &x) const {
+dims weight_only_layer::y_of(const dims &x) const {
     if (x_rank_ != 0 && x.size() != x_rank_)
         throw error(status::invalid_shape,
                 concat(label_, is_convolution_ ? ": X" : ": A", ": expected rank ", x_rank_, ", given shape ",
@@ -40,9 +40,9 @@ dims narrow_layer::y_of(const dims &x) const {
     return y;
 }
 
-/// Computes blocks of rows whose products stay in the second-level caches until the steps take them. The rows of a
+/// Computes blocks of rows whose products stay in the second-level caches until the post-ops take them. The rows of a
 /// convolution are the positions of an image, whose elements lie apart.
-void narrow_layer::run(const float *x, const dims &x_shape, float *y, memory &m) const {
+void weight_only_layer::run(const float *x, const dims &x_shape, float *y, memory &m) const {
     if (volume(y_of(x_shape)) == 0) return;
     const auto inner = product_.inner(), columns = product_.columns();
     const auto images = is_convolution_ ? x_shape[0] : 1;
@@ -50,8 +50,8 @@ void narrow_layer::run(const float *x, const dims &x_shape, float *y, memory &m)
             is_convolution_ ? dims(x_shape.begin() + 2, x_shape.end()) : dims(x_shape.begin(), x_shape.end() - 1));
     if (!is_convolution_ && steps_.empty()) return product_.run({x, rows, inner}, y, columns, m.of_product);
     auto block = std::min(rows, std::max<std::int64_t>(64 * 1024 / columns / 24, 1) * 24);
-    if (is_convolution_) block = std::max(block, std::min(rows, most_narrow_rows));
-    auto *const products = run_memory::grown(m.products, static_cast<std::size_t>(block * columns));
+    if (is_convolution_) block = std::max(block, std::min(rows, max_weight_only_rows));
+    auto *const products = workspace::ensure_size(m.products, static_cast<std::size_t>(block * columns));
     for (std::int64_t i = 0; i < images; ++i, x += inner * rows, y += columns * rows)
         for (std::int64_t begin = 0; begin < rows; begin += block) {
             const auto count = std::min(block, rows - begin);

@@ -1,4 +1,4 @@
-// A product of floats by narrow weights, with the steps behind it. Any shape of x.
+// A product of floats by weights that stay narrow, with the post-ops behind it. Any shape of x.
 #pragma once
 
 #include <string>
@@ -9,25 +9,25 @@
 
 namespace dynquant::layers {
 
-struct narrow_description {
+struct weight_only_description {
     std::string label; // what messages call it
-    narrow_weights weights;
+    weight_only_weights weights;
     bool is_convolution = false; // of one tap, channels first; the weights are [columns, inner]
     std::size_t x_rank = 0;      // 0: any from 1 on
-    std::vector<step> steps = {};
+    std::vector<post_op> post_ops = {};
 };
 
 /// Immutable: many threads may run it at once.
-class narrow_layer {
+class weight_only_layer {
   public:
     /// The memory of a run, which the caller keeps. Each run at a time needs its own.
     struct memory {
-        narrow_memory of_product;
+        weight_only_workspace of_product;
         std::vector<float> products;
     };
 
     /// Packs the weights. available: of the loops.
-    narrow_layer(const narrow_description &d, targets::features available);
+    weight_only_layer(const weight_only_description &d, targets::features available);
 
     /// The shape of y. Throws error for an x whose rows the weights do not fit.
     dims y_of(const dims &x) const;
@@ -39,10 +39,10 @@ class narrow_layer {
     std::string label_;
     bool is_convolution_;
     std::size_t x_rank_;
-    narrow_product product_;
-    std::vector<step> owned_;
-    std::vector<float_step> steps_;
-    const float_steps_loops &compute_;
+    weight_only_product product_;
+    std::vector<post_op> owned_;
+    std::vector<post_op_view> steps_;
+    const epilogue_loops &compute_;
 };
 
 } // namespace dynquant::layers

@@ -41,7 +41,7 @@ layer_description describe(const graph &g, const layer_match &m) {
     auto d = describe(g, g.nodes[m.product]);
     d.scales_by_row = m.scales_by_row;
     d.bias = m.bias;
-    d.steps = m.steps;
+    d.post_ops = m.post_ops;
     d.result = m.result;
     d.table = m.table;
     return d;
@@ -63,12 +63,12 @@ std::vector<T> transposed(const std::vector<T> &values, std::int64_t columns) {
 
 } // namespace
 
-narrow_description describe_narrow(const graph &g, const layer_match &m) {
+weight_only_description describe_weight_only(const graph &g, const layer_match &m) {
     const auto &product = g.nodes[m.product], &dequantize = g.nodes[m.dequantize];
     const auto &w = *g.input(dequantize, 0).known, &scale = *g.input(dequantize, 1).known;
-    narrow_description d;
+    weight_only_description d;
     d.label = label(g, product);
-    d.steps = m.steps;
+    d.post_ops = m.post_ops;
     auto &to = d.weights;
     to.type = *w.type;
     d.is_convolution = product.is("Conv");

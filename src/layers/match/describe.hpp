@@ -13,7 +13,7 @@ layer_description describe(const graph &g, const node &product);
 /// All of its nodes but what quantizes x, whose statement the caller prepares.
 layer_description describe(const graph &g, const layer_match &m);
 
-/// A narrow layer.
-narrow_description describe_narrow(const graph &g, const layer_match &m);
+/// A weight-only layer.
+weight_only_description describe_weight_only(const graph &g, const layer_match &m);
 
 } // namespace dynquant::layers::match

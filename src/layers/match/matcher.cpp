@@ -11,7 +11,7 @@
 namespace dynquant::layers::match {
 namespace {
 
-using kind = float_step::kind;
+using kind = post_op_kind;
 
 bool is_byte(std::optional<data_type> type) {
     return type == data_type::u8 || type == data_type::s8;
@@ -110,15 +110,15 @@ bool go_on(layer_part &layer, layer_part next) {
     layer.nodes.insert(layer.nodes.end(), next.nodes.begin(), next.nodes.end());
     layer.y = next.y;
     if (!next.bias.empty()) layer.bias = std::move(next.bias);
-    std::ranges::move(next.steps, std::back_inserter(layer.steps));
+    std::ranges::move(next.post_ops, std::back_inserter(layer.post_ops));
     if (next.x_scale != none) layer.x_scale = next.x_scale;
     return true;
 }
 
-layer_part over(const cursor &c, const node &n, std::vector<step> steps = {}) {
+layer_part over(const cursor &c, const node &n, std::vector<post_op> steps = {}) {
     return {.nodes = {static_cast<std::size_t>(&n - c.g().nodes.data())},
             .y = n.outputs.front(),
-            .steps = std::move(steps)};
+            .post_ops = std::move(steps)};
 }
 
 template <typename... Parts>
@@ -163,7 +163,7 @@ layer_part by_second_input(const cursor &c, const node &n) {
 
 layer_part subtract(const cursor &c, const node &n) {
     auto found = by_second_input<kind::add>(c, n);
-    for (auto &s : found.steps)
+    for (auto &s : found.post_ops)
         for (auto &value : s.a)
             value = -value;
     return found;
@@ -229,7 +229,7 @@ layer_part function_over(const cursor &c, const node &n, const char *expected) {
     return found == std::end(functions) ? ends_before(c, expected) : found->part_over(c, n);
 }
 
-// ---- Other steps ----
+// ---- Other post-ops ----
 
 /// Finds the value times what functions make of it.
 std::optional<layer_part> product_with_itself(const cursor &c) {
@@ -239,12 +239,12 @@ std::optional<layer_part> product_with_itself(const cursor &c) {
         const auto *n = &c.g().nodes[v.consumers[first]];
         const auto &product = c.g().nodes[v.consumers[1 - first]];
         if (!product.is("Mul") || n == &product || !c.is_free(v.consumers[first])) continue;
-        layer_part found {.y = c.y, .steps = {{kind::save}}};
+        layer_part found {.y = c.y, .post_ops = {{kind::save}}};
         const auto here = [&] { return c.moved_to(found.y); };
         while (n && n != &product && go_on(found, function_over(here(), *n, "Mul")))
             n = here().next();
         // One value is saved at a time.
-        if (n != &product || std::ranges::count(found.steps, kind::save, &step::what) > 1) continue;
+        if (n != &product || std::ranges::count(found.post_ops, kind::save, &post_op::what) > 1) continue;
         go_on(found, over(c, product, {{kind::multiply_saved}}));
         return found;
     }
@@ -262,7 +262,7 @@ std::optional<layer_part> scale_over(const cursor &c, const node &n) {
         for (const std::size_t i : {0, 1}) {
             const auto scale = c.g().nodes[made_by].inputs[i], other = c.g().nodes[made_by].inputs[1 - i];
             if (!c.is_x_scale(scale) || !c.why_not_by_channel(other, data_type::f32).empty()) continue;
-            found.steps.front().a = values_of<float>(*c.g().values[other].known);
+            found.post_ops.front().a = values_of<float>(*c.g().values[other].known);
             found.nodes.push_back(made_by);
             x_scale = scale;
             break;
@@ -332,7 +332,7 @@ layer_part quantize_over(const cursor &c, const node &n) {
     const auto are_all = [](const std::vector<float> &values, float value) {
         return std::ranges::all_of(values, [=](float v) { return v == value; });
     };
-    std::vector<step> steps;
+    std::vector<post_op> steps;
     if (!are_all(*scale, 1)) steps.push_back({kind::divide, std::move(*scale)});
     if (!are_all(*zero_point, 0)) { // else what stores bytes rounds: bounds that are integers change nothing
         steps.push_back({kind::round});
@@ -427,7 +427,7 @@ std::string read_product(start &s) {
     return {};
 }
 
-/// Says why the bias of a narrow product cannot be taken, "" where it can.
+/// Says why the bias of a weight-only product cannot be taken, "" where it can.
 std::string why_no_bias(const cursor &c, std::size_t bias) {
     if (!c.from->is_convolution) return c.why_not_by_channel(bias, data_type::f32);
     const auto &v = c.g().values[bias];
@@ -448,7 +448,7 @@ void take_activation(layer_match &m, const cursor &c, const table_maker &tabulat
     if (is_of_bytes)
         std::ranges::copy(table, m.table.emplace().begin());
     else
-        m.steps.push_back({kind::look_up, {}, {}, std::move(table)});
+        m.post_ops.push_back({kind::look_up, {}, {}, std::move(table)});
     m.result = step_result::bytes;
 }
 
@@ -481,7 +481,7 @@ match_result find_integer_layer(start s, layer_match m, const table_maker &tabul
     const auto here = [&] { return cursor {&s, m.y}; };
     if (go_on(m, bias_behind(here())) && go_on(m, cast_behind(here(), data_type::f32))) {
         m.result = step_result::f32;
-        while (go_on(m, step_behind(here(), m.steps.empty()))) {
+        while (go_on(m, step_behind(here(), m.post_ops.empty()))) {
         }
         if (const auto *n = here().next(); n && n->is("QuantizeLinear") && go_on(m, quantize_over(here(), *n)))
             m.result = step_result::bytes;
@@ -492,8 +492,8 @@ match_result find_integer_layer(start s, layer_match m, const table_maker &tabul
     return {std::move(m)};
 }
 
-match_result find_narrow_layer(start s, layer_match m) {
-    if (auto reason = why_not_narrow(s.g, s.product, s.is_taken); !reason.empty())
+match_result find_weight_only_layer(start s, layer_match m) {
+    if (auto reason = why_not_weight_only(s.g, s.product, s.is_taken); !reason.empty())
         return {std::nullopt, std::move(reason)};
     m.dequantize = dequantize_of(s.g, s.product);
     m.nodes.push_back(m.dequantize);
@@ -504,10 +504,10 @@ match_result find_narrow_layer(start s, layer_match m) {
     if (s.product.has(2)) {
         const auto bias = s.product.inputs[2];
         if (auto reason = why_no_bias({&s, m.y}, bias); !reason.empty()) return {std::nullopt, std::move(reason)};
-        m.steps = {{kind::add, values_of<float>(*s.g.values[bias].known)}};
+        m.post_ops = {{kind::add, values_of<float>(*s.g.values[bias].known)}};
     }
     m.result = step_result::f32;
-    while (go_on(m, step_behind({&s, m.y}, m.steps.empty()))) {
+    while (go_on(m, step_behind({&s, m.y}, m.post_ops.empty()))) {
     }
     std::ranges::sort(m.nodes);
     return {std::move(m)};
@@ -524,7 +524,8 @@ match_result find_layer(
     const start s {g, is_taken, g.nodes[product]};
     layer_match m {{.nodes = {product}, .y = s.product.outputs.front()}, product};
     m.x = s.product.inputs[0];
-    return is_product(s.product) ? find_integer_layer(s, std::move(m), tabulate) : find_narrow_layer(s, std::move(m));
+    return is_product(s.product) ? find_integer_layer(s, std::move(m), tabulate)
+                                 : find_weight_only_layer(s, std::move(m));
 }
 
 row_scales find_row_scales(const graph &g, std::size_t quantize, std::span<const layer_match> layers) {

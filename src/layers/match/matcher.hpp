@@ -13,9 +13,9 @@ namespace dynquant::layers::match {
 struct layer_part {
     std::vector<std::size_t> nodes = {}; // of a whole layer in the order of the graph
     std::size_t y = none;                // the value that the last one gives
-    std::vector<std::int32_t> bias = {}; // as a layer_description has it, and so are the steps
-    std::vector<step> steps = {};
-    std::size_t x_scale = none; // of the step `scale`
+    std::vector<std::int32_t> bias = {}; // as a layer_description has it, and so are the post-ops
+    std::vector<post_op> post_ops = {};
+    std::size_t x_scale = none; // of the post-op `scale`
     std::string end = {};       // why a layer goes no further: "value 'y' is an output of the graph"
 };
 
@@ -25,12 +25,12 @@ struct layer_part {
 /// constants, one for all or one for each channel. A value times a function of it, in these operators, belongs to them:
 /// x * Clip(x + 3) / 6, or HardSwish. Last, QuantizeLinear to 8 bits, and an activation as a table, where the caller
 /// makes tables.
-/// Or a narrow layer: DequantizeLinear of constant weights, perhaps to float16 with a Cast behind it, MatMul, Gemm or a
-/// Conv of one tap, of floats, and such operators of floats.
+/// Or a weight-only layer: DequantizeLinear of constant weights, perhaps to float16 with a Cast behind it, MatMul, Gemm
+/// or a Conv of one tap, of floats, and such operators of floats.
 struct layer_match : layer_part {
     std::size_t product = none;
     std::size_t quantize = none;   // DynamicQuantizeLinear
-    std::size_t dequantize = none; // of the weights of a narrow layer
+    std::size_t dequantize = none; // of the weights of a weight-only layer
     std::size_t x = none;          // the value that the layer takes: of floats where it has `quantize`, else of 8 bits
     std::size_t x_zero_point = none;
     /// x has a scale and a zero point for each row, of a convolution each image: where what quantizes it says so, or

@@ -61,15 +61,15 @@ std::size_t dequantize_of(const graph &g, const node &product) {
     return found ? producer : none;
 }
 
-bool is_narrow_product(const graph &g, const node &n) {
+bool is_weight_only_product(const graph &g, const node &n) {
     return (n.is("MatMul") || n.is("Gemm") || n.is("Conv")) && n.has(0) && n.has(1) && dequantize_of(g, n) != none;
 }
 
-bool has_transposed_weights(const node &narrow_product) {
-    return narrow_product.is("Conv") || narrow_product.get("transB", std::int64_t {0}) != 0;
+bool has_transposed_weights(const node &weight_only_product) {
+    return weight_only_product.is("Conv") || weight_only_product.get("transB", std::int64_t {0}) != 0;
 }
 
-std::string why_not_narrow(const graph &g, const node &product, const std::vector<bool> &is_taken) {
+std::string why_not_weight_only(const graph &g, const node &product, const std::vector<bool> &is_taken) {
     const auto &weights = g.input(product, 1);
     const auto at = dequantize_of(g, product);
     for (const auto maker : {at, weights.producer})

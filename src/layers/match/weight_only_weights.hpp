@@ -1,4 +1,5 @@
-// The weights of narrow layers: which nodes make them of constants, and whether narrow_product.hpp knows them.
+// The weights of weight-only layers: which nodes make them of constants, and whether weight_only_product.hpp knows
+// them.
 #pragma once
 
 #include <string>
@@ -12,13 +13,13 @@ namespace dynquant::layers::match {
 std::size_t dequantize_of(const graph &g, const node &product);
 
 /// MatMul, Gemm or Conv whose weights one makes.
-bool is_narrow_product(const graph &g, const node &n);
+bool is_weight_only_product(const graph &g, const node &n);
 
 /// Whether the weights of one have a row for each column of y: those of Conv, and of Gemm with transB.
-bool has_transposed_weights(const node &narrow_product);
+bool has_transposed_weights(const node &weight_only_product);
 
-/// Why such a product is no narrow layer, whatever its bias is; "" where it may be one. is_taken: for each node,
+/// Why such a product is no weight-only layer, whatever its bias is; "" where it may be one. is_taken: for each node,
 /// whether another layer has it.
-std::string why_not_narrow(const graph &g, const node &product, const std::vector<bool> &is_taken);
+std::string why_not_weight_only(const graph &g, const node &product, const std::vector<bool> &is_taken);
 
 } // namespace dynquant::layers::match

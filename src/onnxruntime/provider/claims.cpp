@@ -69,7 +69,7 @@ class finder {
         , say_(say)
         , is_claimed_(g.nodes.size()) {
         claim_integer_layers();
-        if (o.claims_narrow) claim_narrow_layers();
+        if (o.claims_weight_only) claim_weight_only_layers();
         group();
         claim_nodes();
     }
@@ -88,12 +88,12 @@ class finder {
         }
     }
 
-    void claim_narrow_layers() {
+    void claim_weight_only_layers() {
         for (std::size_t i = 0; i < g_.nodes.size(); ++i) {
-            if (!layers::match::is_narrow_product(g_, g_.nodes[i])) continue;
+            if (!layers::match::is_weight_only_product(g_, g_.nodes[i])) continue;
             auto m = find_layer(g_, i, is_claimed_);
             if (m.found) m.reason = fused_by_ort(g_, *m.found);
-            if (m.found && m.reason.empty() && !claims_all()) m.reason = fast_in_ort_narrow(g_, *m.found);
+            if (m.found && m.reason.empty() && !claims_all()) m.reason = fast_in_ort_weight_only(g_, *m.found);
             if (take(i, m)) add({m.found->nodes, {*m.found}});
         }
     }

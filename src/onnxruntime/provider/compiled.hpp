@@ -51,10 +51,10 @@ std::unique_ptr<fused_node> compile_group(
         const compile_arguments &a, const std::vector<layers::match::layer_match> &matches);
 
 /// Of a session: its layers run one after another, mostly.
-using narrow_memory_pool = parallel::object_pool<layers::narrow_layer::memory>;
+using weight_only_workspace_pool = parallel::object_pool<layers::weight_only_layer::memory>;
 
-std::unique_ptr<fused_node> compile_narrow(
-        const compile_arguments &a, const layers::match::layer_match &m, std::shared_ptr<narrow_memory_pool> memory);
+std::unique_ptr<fused_node> compile_weight_only(const compile_arguments &a, const layers::match::layer_match &m,
+        std::shared_ptr<weight_only_workspace_pool> memory);
 
 /// The node as src/onnx takes it, without shapes.
 onnx::node onnx_node(const graph &g, const node &n);

@@ -54,7 +54,7 @@ class compiled_layer : public fused_node {
         const auto zero_point = read_x_zero_point(context);
         const auto scale = read_x_scale(context);
         const layers::layer_arguments args {data_of(api_, x), y, {&zero_point, 1}, {&scale, 1}};
-        auto memory = idle_.take([] { return std::make_unique<layers::run_memory>(); });
+        auto memory = idle_.take([] { return std::make_unique<layers::workspace>(); });
         current->run(args, *memory);
         idle_.give_back(std::move(memory));
     }
@@ -88,7 +88,7 @@ class compiled_layer : public fused_node {
     std::size_t x_input_, x_zero_point_input_ = none, x_scale_input_ = none; // none: known, or no input
     float x_scale_ = 1;
     newest<layers::layer> layers_; // by the shape of x
-    parallel::object_pool<layers::run_memory> idle_;
+    parallel::object_pool<layers::workspace> idle_;
 };
 
 class compiled_group : public fused_node {
@@ -132,7 +132,7 @@ class compiled_group : public fused_node {
     };
     struct memory {
         layers::quantized_x x;
-        layers::run_memory of_layers;
+        layers::workspace of_layers;
     };
 
     std::shared_ptr<const prepared> make_prepared(const dims &x) const {

@@ -6,8 +6,8 @@
 
 namespace dynquant::onnxruntime {
 
-// Each says why, of a node that quantizes, of ConvInteger or MatMulInteger without any step, or of a narrow layer. "":
-// nothing is against it.
+// Each says why, of a node that quantizes, of ConvInteger or MatMulInteger without any step, or of a weight-only layer.
+// "": nothing is against it.
 
 /// "ONNX Runtime may fuse it with 'c' (Conv)": its optimizer runs after providers have claimed nodes. is_claimed: for
 /// each node.
@@ -17,7 +17,7 @@ std::string fused_by_ort(const graph &g, const layers::match::layer_match &m);
 /// "ONNX Runtime has a fast kernel for it".
 std::string fast_in_ort_quantization(const graph &g, const node &n);
 std::string fast_in_ort_product(const graph &g, const node &n);
-std::string fast_in_ort_narrow(const graph &g, const layers::match::layer_match &m);
+std::string fast_in_ort_weight_only(const graph &g, const layers::match::layer_match &m);
 
 /// The types on the two sides of QuantizeLinear or DequantizeLinear.
 struct sides {

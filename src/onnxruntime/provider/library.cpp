@@ -154,7 +154,7 @@ class provider : public OrtEp {
         if (c.layers.empty()) return compile_node(a, graph_.nodes[c.nodes.front()]);
         if (c.is_group) return compile_group(a, c.layers);
         const auto &l = c.layers.front();
-        return l.dequantize != none ? compile_narrow(a, l, narrow_memory_) : compile_layer(a, l);
+        return l.dequantize != none ? compile_weight_only(a, l, weight_only_workspace_) : compile_layer(a, l);
     }
 
     void say(const std::string &text) const {
@@ -175,7 +175,7 @@ class provider : public OrtEp {
     graph graph_;
     const OrtLogger *logger_;
     bool freed_ = false;
-    std::shared_ptr<narrow_memory_pool> narrow_memory_ = std::make_shared<narrow_memory_pool>();
+    std::shared_ptr<weight_only_workspace_pool> weight_only_workspace_ = std::make_shared<weight_only_workspace_pool>();
 };
 
 class factory : public OrtEpFactory {

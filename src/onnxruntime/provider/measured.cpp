@@ -15,7 +15,7 @@ namespace {
 
 namespace type = onnx::type;
 
-enum class layer_kind { int8_product, uint8_product, uint8_convolution, narrow_product, narrow_convolution };
+enum class layer_kind { int8_product, uint8_product, uint8_convolution, weight_only_product, weight_only_convolution };
 enum class vnni { any, with, without };
 using enum layer_kind;
 using enum vnni;
@@ -49,19 +49,19 @@ constexpr measurement measurements[] = {
                 [](auto &e) { return e.taps != 1 && e.inner <= 4 && e.inner * e.taps <= 4 * e.of_group; }},
         // Weight-only products, whose steps have a pass of their own.
         // 1.6 to 2.9 by 64 rows and more; Zen 3; 2026-11-25; command not written down.
-        {narrow_product, any, [](auto &e) { return e.columns < 32; }},
+        {weight_only_product, any, [](auto &e) { return e.columns < 32; }},
         // Nothing of this row was written down but its date, 2026-11-25.
-        {narrow_product, any, [](auto &e) { return e.weights < 64 * 64; }},
+        {weight_only_product, any, [](auto &e) { return e.weights < 64 * 64; }},
         // 128 and 1024 rows by 64 x 64 1.03 and 1.14, by 128 x 128 0.98 and 1.06, by 192 x 192 0.94 and 1.00;
         // Zen 3; 2026-11-26; command not written down.
-        {narrow_product, any, [](auto &e) { return e.rows > 64 && e.weights < 192 * 192; }},
+        {weight_only_product, any, [](auto &e) { return e.rows > 64 && e.weights < 192 * 192; }},
         // Weight-only 1x1 convolutions, whose sums are transposed. Of the first row nothing was written down.
-        {narrow_convolution, any, [](auto &e) { return e.columns < 32 || e.weights < 64 * 64 || !e.rows; }},
+        {weight_only_convolution, any, [](auto &e) { return e.columns < 32 || e.weights < 64 * 64 || !e.rows; }},
         // 1.02 to 1.5, but 0.3 to 0.97 by 49 positions; Zen 3; 2026-11-25; `scripts/measure weights` has 49 positions,
         // of others the command was not written down.
-        {narrow_convolution, any, [](auto &e) { return e.rows > 49 && (e.columns < 256 || e.inner < 256); }},
+        {weight_only_convolution, any, [](auto &e) { return e.rows > 49 && (e.columns < 256 || e.inner < 256); }},
         // 784 positions 1.01, up to 400 0.78 to 0.99; Zen 3; 2026-11-25; command not written down.
-        {narrow_convolution, any, [](auto &e) { return e.rows > 400; }},
+        {weight_only_convolution, any, [](auto &e) { return e.rows > 400; }},
 };
 
 const measurement *find(layer_kind kind, const extents &e) {
@@ -119,7 +119,7 @@ std::string fast_in_ort_product(const graph &g, const node &n) {
             "without operators behind it");
 }
 
-std::string fast_in_ort_narrow(const graph &g, const layers::match::layer_match &m) {
+std::string fast_in_ort_weight_only(const graph &g, const layers::match::layer_match &m) {
     if (!targets::has(environment::usable_features(), targets::avx2)) return "without AVX2 it would be slow";
     const auto &product = g.nodes[m.product];
     const auto &w = g.input(g.nodes[m.dequantize], 0).known->shape;
@@ -130,7 +130,7 @@ std::string fast_in_ort_narrow(const graph &g, const layers::match::layer_match 
         const auto rows = is_convolution ? dims(x->begin() + 2, x->end()) : dims(x->begin(), x->end() - 1);
         if (is_known(rows)) e.rows = volume(rows);
     }
-    return find(is_convolution ? narrow_convolution : narrow_product, e)
+    return find(is_convolution ? weight_only_convolution : weight_only_product, e)
             ? "ONNX Runtime's nodes are as fast for such extents"
             : "";
 }

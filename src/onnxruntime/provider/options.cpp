@@ -35,7 +35,7 @@ void set(options &to, const std::string &key, const std::string &value) {
     } else if (key == "activation_scales") {
         to.scales = value_of<activation_scales>(key, value, {"per_tensor", "per_row"});
     } else if (key == "weight_only") {
-        to.claims_narrow = value_of<bool>(key, value, {"off", "auto"});
+        to.claims_weight_only = value_of<bool>(key, value, {"off", "auto"});
     } else if (key == "threads") {
         const auto *const end = value.data() + value.size();
         const auto [rest, failure] = std::from_chars(value.data(), end, to.threads);

@@ -17,7 +17,7 @@ enum class activation_scales { per_tensor, per_row };
 struct options {
     claim_policy claim = claim_policy::automatic;
     activation_scales scales = activation_scales::per_tensor;
-    bool claims_narrow = true;         // layers whose weights alone are quantized, that ONNX Runtime does not fuse
+    bool claims_weight_only = true;    // layers whose weights alone are quantized, that ONNX Runtime does not fuse
     int threads = 0;                   // of the session's that work on a claimed node at most; 0: all
     bool verbose = false;              // log each node that is claimed, and why others are not
     bool writes_context_model = false; // the session is one of context_enable

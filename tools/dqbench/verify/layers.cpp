@@ -9,7 +9,7 @@ namespace {
 namespace layers = dynquant::layers;
 namespace targets = dynquant::targets;
 using dynquant::concat, dynquant::data_type, dynquant::dims;
-using kind = layers::float_step::kind;
+using kind = layers::post_op_kind;
 using sets = std::vector<targets::instruction_set>;
 
 plan product(const dims &x, std::int64_t columns) {
@@ -96,7 +96,7 @@ std::vector<plan> depthwise_convolutions() {
 }
 
 /// Channels first, with long lines: by conv/channels_first/.
-std::vector<plan> planar_convolutions() {
+std::vector<plan> channels_first_convolutions() {
     return {convolution({1, 1, 9, 20}, 5, {3, 3}, window({1, 1, 1, 1})),
             convolution({1, 3, 33, 40}, 16, {3, 3}, window({1, 1, 1, 1}, {2, 2})),
             convolution({2, 3, 21, 30}, 7, {5, 5}, window({2, 2, 2, 2})),
@@ -113,7 +113,7 @@ std::vector<plan> planar_convolutions() {
 /// Sums of few products, in each layout of sums and results.
 std::vector<plan> layers_with_steps() {
     return {product({7, 3}, 521), product({33, 2}, 9), product({64, 1}, 64), product({5, 4}, 8), product({300}, 2),
-            product({2, 2}, 300), product({1}, 130), convolution({2, 2, 9, 31}, 5, {1, 1}), // planar
+            product({2, 2}, 300), product({1}, 130), convolution({2, 2, 9, 31}, 5, {1, 1}), // channels first
             convolution({1, 1, 14, 20}, 3, {3, 3}, window({1, 1, 1, 1})),
             convolution({2, 3, 9, 10}, 37, {1, 1}, {}, 1, x_last), // im2col
             convolution({2, 3, 5, 6}, 70, {1, 2}, {}, 1, last), convolution({1, 30, 4, 5}, 30, {2, 2}, {}, 30),
@@ -212,7 +212,7 @@ group tables_of_bytes() {
     return g;
 }
 
-group narrow_products(int times) {
+group weight_only_products(int times) {
     group g {"layers.narrow", sets_named({"scalar", "avx2", "avx512"}), {}};
     constexpr std::int64_t shapes[][3] = {{1, 37, 70}, {1, 1103, 9}, {2, 64, 64}, {3, 19, 5}, {4, 130, 33}, {5, 7, 140},
             {6, 41, 17}, {9, 100, 24}, {12, 33, 65}, {13, 40, 80}, {26, 96, 50}, {97, 20, 100}, {200, 64, 180}};
@@ -223,7 +223,7 @@ group narrow_products(int times) {
         for (int i = 0; i < times; ++i)
             for (const auto &[rows, inner, columns] : shapes) {
                 drawing draw(concat(c.name, i, ' ', rows));
-                narrow_plan p {type, rows, inner, columns};
+                weight_only_plan p {type, rows, inner, columns};
                 p.block = draw.one_of({std::int64_t {1}, std::int64_t {2}, std::int64_t {5}, std::int64_t {16},
                         std::int64_t {32}, inner, inner + 7, inner / 2 + 1});
                 p.is_by_column = draw.coin();
@@ -247,11 +247,12 @@ std::vector<group> layer_groups() {
             sums_of("conv", of_products, convolutions(), 3),
             sums_of("depthwise", sets_named({"scalar", "avx2", "avx2_vnni", "avx512", "avx512_vnni"}),
                     depthwise_convolutions(), 3),
-            sums_of("planar", sets_named({"scalar", "avx2", "avx2_vnni", "avx512_vnni"}), planar_convolutions(), 3),
+            sums_of("planar", sets_named({"scalar", "avx2", "avx2_vnni", "avx512_vnni"}), channels_first_convolutions(),
+                    3),
             steps_of_layers(3),
             quantized_layers(3),
             tables_of_bytes(),
-            narrow_products(3),
+            weight_only_products(3),
     };
 }
 

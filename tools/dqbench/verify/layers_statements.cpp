@@ -20,16 +20,16 @@ namespace lookup = dynquant::lookup;
 namespace oracle = dynquant::test::oracle;
 namespace targets = dynquant::targets;
 using dynquant::concat, dynquant::data_type, dynquant::dims, dynquant::to_string;
-using kind = layers::float_step::kind;
+using kind = layers::post_op_kind;
 using layers::step_result;
 using layer_inputs = oracle::layer_inputs<layers::layer_description>;
-using narrow_inputs = oracle::narrow_inputs<layers::narrow_weights, layers::step>;
+using weight_only_inputs = oracle::weight_only_inputs<layers::weight_only_weights, layers::post_op>;
 
-std::vector<layers::step> draw_steps(const chain &c, reals how, std::int64_t channels, drawing &draw) {
-    std::vector<layers::step> steps;
+std::vector<layers::post_op> draw_steps(const chain &c, reals how, std::int64_t channels, drawing &draw) {
+    std::vector<layers::post_op> steps;
     const auto values = [&](auto f) { return draw.many(draw.coin() ? 1 : channels, f); };
     for (const auto what : c.steps) {
-        layers::step s {what};
+        layers::post_op s {what};
         switch (what) {
             case kind::multiply:
                 if (how == reals::wild || steps.empty() || steps.back().what != kind::multiply) {
@@ -163,8 +163,8 @@ layer_inputs draw_inputs(const plan &p, drawing draw) {
     d.bias = draw_amount(p.bias, channels, draw,
             [&] { return static_cast<std::int32_t>(draw.number(INT32_MIN, INT32_MAX)) >> draw.number(0, 30); });
     if (p.has_x_scale && !d.prepare) in.x_scales = draw.many(rows, [&] { return draw.factor(p.floats); });
-    d.steps = draw_steps(*p.steps, p.floats, channels, draw);
-    if (p.has_x_scale) d.steps.front().what = kind::scale;
+    d.post_ops = draw_steps(*p.steps, p.floats, channels, draw);
+    if (p.has_x_scale) d.post_ops.front().what = kind::scale;
     d.result = p.steps->result;
     if (p.steps->has_table)
         std::ranges::generate(d.table.emplace(), [&] { return static_cast<std::uint8_t>(draw.number(0, 255)); });
@@ -182,20 +182,20 @@ digest compute(const layer_inputs &in, const way &w) {
     const layers::layer_problem problem(d, in.w.data(), w.available);
     const layers::layer layer(problem, in.x_shape);
     guarded_buffer y(*dynquant::volume(layer.y()) * (result == data_type::u8 ? 1 : 4));
-    layers::run_memory memory;
+    layers::workspace memory;
     in_arena(w.threads, [&] { layer.run({in.x.data(), y.data(), in.x_zero_points, in.x_scales}, memory); });
     return digest_of(result, y);
 }
 
-std::string line_of(const narrow_plan &p) {
+std::string line_of(const weight_only_plan &p) {
     return concat("layer: ", p.is_convolution ? "Conv" : "MatMul", " x f32 of ", p.rows, " rows by ", to_string(p.type),
             ' ', p.inner, 'x', p.columns, p.is_transposed ? " transposed" : "", ", blocks of ", p.block,
             p.is_by_column ? ", by column" : "", p.has_zero_points ? ", zero points" : "", ", floats ",
             name_of(p.floats), "; ", p.steps->name);
 }
 
-narrow_inputs draw_inputs(const narrow_plan &p, drawing draw) {
-    narrow_inputs in;
+weight_only_inputs draw_inputs(const weight_only_plan &p, drawing draw) {
+    weight_only_inputs in;
     auto &w = in.w;
     w.type = p.type;
     w.inner = p.inner;
@@ -230,19 +230,19 @@ narrow_inputs draw_inputs(const narrow_plan &p, drawing draw) {
     return in;
 }
 
-digest compute(const narrow_inputs &in, const way &w) {
+digest compute(const weight_only_inputs &in, const way &w) {
     if (w.is_reference) {
         auto y = oracle::result_of(in);
         return digest_of(data_type::f32, std::as_writable_bytes(std::span(y)), true);
     }
-    layers::narrow_description d;
+    layers::weight_only_description d;
     d.weights = in.w;
     d.weights.data = in.data.data();
     d.is_convolution = in.is_convolution;
-    d.steps = in.steps;
-    const layers::narrow_layer layer(d, w.available);
+    d.post_ops = in.steps;
+    const layers::weight_only_layer layer(d, w.available);
     guarded_buffer y(*dynquant::volume(layer.y_of(in.x_shape)) * std::int64_t {sizeof(float)});
-    layers::narrow_layer::memory memory;
+    layers::weight_only_layer::memory memory;
     in_arena(w.threads, [&] { layer.run(in.x.data(), in.x_shape, y.as<float>(), memory); });
     return digest_of(data_type::f32, y);
 }
@@ -252,7 +252,7 @@ digest compute(const narrow_inputs &in, const way &w) {
 const chain sums {"s32", {}, step_result::s32};
 
 const std::vector<chain> &chains() {
-    using enum layers::float_step::kind;
+    using enum layers::post_op_kind;
     constexpr auto bytes = step_result::bytes;
     static const std::vector<chain> all {
             {"f32", {}},
@@ -324,10 +324,10 @@ statement statement_of(const plan &p) {
             }};
 }
 
-statement statement_of(const narrow_plan &p) {
+statement statement_of(const weight_only_plan &p) {
     const auto line = line_of(p);
     return {line, p.rows * p.columns * (p.is_convolution ? 2 : 1), [p, line]() -> computation {
-                const auto in = std::make_shared<narrow_inputs>(draw_inputs(p, drawing(line)));
+                const auto in = std::make_shared<weight_only_inputs>(draw_inputs(p, drawing(line)));
                 return [in](const way &w) { return compute(*in, w); };
             }};
 }

@@ -84,7 +84,7 @@ class drawing {
 /// A chain of steps. Their parameters are drawn.
 struct chain {
     const char *name;
-    std::vector<dynquant::layers::float_step::kind> steps;
+    std::vector<dynquant::layers::post_op_kind> steps;
     dynquant::layers::step_result result = dynquant::layers::step_result::f32;
     bool is_signed = false; // of bytes
     bool has_table = false; // on the bytes
@@ -114,7 +114,7 @@ statement statement_of(const plan &p);
 dynquant::layers::prepare_function prepare_by(dynquant::targets::features available);
 
 /// A product by narrow weights whose inputs are to be drawn.
-struct narrow_plan {
+struct weight_only_plan {
     dynquant::data_type type;
     std::int64_t rows, inner, columns; // rows: of a convolution positions, of each of two images
     std::int64_t block = 1;
@@ -123,7 +123,7 @@ struct narrow_plan {
     const chain *steps = nullptr;
 };
 
-statement statement_of(const narrow_plan &p);
+statement statement_of(const weight_only_plan &p);
 
 /// A table of bytes, src and dst being one or two.
 statement look_up_statement(std::int64_t count, std::int64_t offset, bool in_place);

@@ -62,8 +62,8 @@ struct step {
     std::int64_t tap_line, channel_cell, line_cell;
 };
 
-struct planar_weights {
-    planar_weights(const problem &p, const planar_kind &kind, const constant_weights &w)
+struct channels_first_weights {
+    channels_first_weights(const problem &p, const channels_first_loop &kind, const constant_weights &w)
         : cells(p, kind.elements)
         , multiply(kind.multiply) {
         std::vector<std::vector<std::int32_t>> of_steps; // a cell for each filter of all groups
@@ -88,7 +88,7 @@ struct planar_weights {
     }
 
     layout cells;
-    planar_function multiply;
+    channels_first_function multiply;
     std::vector<step> steps;
     std::vector<std::int32_t> weights, sums, start; // weights: group by group
     std::vector<std::int32_t> zero_points, ones;    // empty: none; weights of 1, which add x up
@@ -204,9 +204,9 @@ problem with_long_lines(problem p) {
 
 /// A task is some lines of y of one image and group. It makes the cells of the lines of x that these meet, then
 /// multiplies.
-class planar_convolution final : public block_sums {
+class channels_first_convolution final : public accumulator_source {
   public:
-    planar_convolution(const problem &p, std::shared_ptr<const planar_weights> w)
+    channels_first_convolution(const problem &p, std::shared_ptr<const channels_first_weights> w)
         : p_(with_long_lines(p))
         , w_(std::move(w))
         , columns_(p_.window.y.back())
@@ -224,7 +224,7 @@ class planar_convolution final : public block_sums {
             tap_phase_.push_back(t % phases);
             tap_shift_.push_back(t * advance / stride_);
         }
-        cells_of_line_ = round_up(columns_ + std::ranges::max(tap_shift_), 16) + planar_overrun;
+        cells_of_line_ = round_up(columns_ + std::ranges::max(tap_shift_), 16) + channels_first_overrun;
         for (const auto &s : w_->steps) {
             const auto t = static_cast<std::size_t>(s.line_cell);
             const auto cell = s.tap_line * line_dilation() * w_->cells.channel_cells() + s.channel_cell;
@@ -234,10 +234,10 @@ class planar_convolution final : public block_sums {
         padded_columns_ = cells_of_line_ * stride_ + w_->cells.elements * dilation_ + stride_;
     }
 
-    bool takes_planar() const override { return true; }
+    bool takes_channels_first() const override { return true; }
     const std::vector<std::int32_t> &weight_sums() const override { return w_->sums; }
 
-    void run_blocks(const void *x, std::span<const std::int32_t> x_zero_points, run_memory &memory,
+    void for_each_block(const void *x, std::span<const std::int32_t> x_zero_points, workspace &memory,
             block_consumer consume) const override {
         if (p_.batch == 0) return;
         const auto steps = std::ssize(w_->steps);
@@ -281,7 +281,7 @@ class planar_convolution final : public block_sums {
     }
     std::int64_t planes() const { return w_->cells.channel_cells() * std::ssize(phases_); }
     std::int64_t cells_bytes(std::int64_t lines) const { return lines_met(lines) * planes() * cells_of_line_ * 4; }
-    std::int64_t filter_stride(std::int64_t lines) const { return lines * columns_ + planar_overrun; }
+    std::int64_t filter_stride(std::int64_t lines) const { return lines * columns_ + channels_first_overrun; }
 
     /// Cells and sums of a block stay in a second-level cache of 256 KiB; every part has equally many, or nearly.
     std::int64_t block_lines(std::int64_t parts) const {
@@ -297,12 +297,13 @@ class planar_convolution final : public block_sums {
         return std::min(std::max<std::int64_t>(16 * 1024 / (4 * filter_stride(lines)) / 8 * 8, 8), filters_);
     }
 
-    void prepare(run_memory &memory, int parts, std::int64_t lines, const void *x) const {
+    void prepare(workspace &memory, int parts, std::int64_t lines, const void *x) const {
         memory.make_parts(parts);
         for (auto &own : std::span(memory.parts).first(static_cast<std::size_t>(parts))) {
-            run_memory::grown(own.rows, static_cast<std::size_t>(cells_bytes(lines)));
-            run_memory::grown(own.sums, static_cast<std::size_t>((filters_at_once(lines) + 1) * filter_stride(lines)));
-            run_memory::grown(own.taps, w_->steps.size() * static_cast<std::size_t>(lines));
+            workspace::ensure_size(own.rows, static_cast<std::size_t>(cells_bytes(lines)));
+            workspace::ensure_size(
+                    own.sums, static_cast<std::size_t>((filters_at_once(lines) + 1) * filter_stride(lines)));
+            workspace::ensure_size(own.taps, w_->steps.size() * static_cast<std::size_t>(lines));
             own.end = static_cast<const std::byte *>(x) + *volume(p_.window.x) * p_.channels * p_.batch;
             own.make_padding(padding_rows() * padded_columns_);
         }
@@ -317,7 +318,7 @@ class planar_convolution final : public block_sums {
 
     /// x: the first channel of the group. A line of x with its padding is a row of `padding`.
     void make_all_cells(
-            const std::uint8_t *x, std::int32_t x_zero_point, parallel::range lines, run_memory::part &own) const {
+            const std::uint8_t *x, std::int32_t x_zero_point, parallel::range lines, workspace::part &own) const {
         const auto met = lines_met(lines.end - lines.begin);
         const auto pad = is_line_ ? 0 : p_.window.pads_begin.front();
         auto *to = own.rows.data();
@@ -360,7 +361,7 @@ class planar_convolution final : public block_sums {
 
     /// x: where the line begins in the group's first channel.
     void make_line(
-            const std::uint8_t *x, std::int64_t cell, std::int64_t phase, run_memory::part &own, std::byte *to) const {
+            const std::uint8_t *x, std::int64_t cell, std::int64_t phase, workspace::part &own, std::byte *to) const {
         const auto &c = w_->cells;
         auto *const rows = reinterpret_cast<std::uint8_t *>(own.padding.data());
         const auto plane = x_lines_ * x_columns_;
@@ -375,11 +376,11 @@ class planar_convolution final : public block_sums {
                 source = line_of(x + channel * plane, own, rows + k * padded_columns_) + phase;
             }
         }
-        make_cells(from, stride_, c.elements, cells_of_line_ - planar_overrun, to);
+        make_cells(from, stride_, c.elements, cells_of_line_ - channels_first_overrun, to);
     }
 
     /// A line of x with its padding, of which padded_columns_ can be read: itself, or its copy.
-    const std::uint8_t *line_of(const std::uint8_t *x, const run_memory::part &own, std::uint8_t *copy) const {
+    const std::uint8_t *line_of(const std::uint8_t *x, const workspace::part &own, std::uint8_t *copy) const {
         if (!is_padded_ && !p_.x_is_signed && own.end - reinterpret_cast<const std::byte *>(x) >= padded_columns_)
             return x;
         copy_line(x, copy);
@@ -398,7 +399,7 @@ class planar_convolution final : public block_sums {
     }
 
     /// Where the cells of each step lie, line by line.
-    void find_taps(parallel::range lines, run_memory::part &own) const {
+    void find_taps(parallel::range lines, workspace::part &own) const {
         auto to = own.taps.begin();
         const auto *rows = own.rows.data();
         for (auto line = lines.begin; line < lines.end; ++line, rows += 4 * line_stride() * planes() * cells_of_line_)
@@ -406,11 +407,11 @@ class planar_convolution final : public block_sums {
     }
 
     /// The sums of x that zero points of weights multiply lie behind the other sums.
-    std::int32_t *x_sums(std::int64_t lines, run_memory::part &own) const {
+    std::int32_t *x_sums(std::int64_t lines, workspace::part &own) const {
         return own.sums.data() + filters_at_once(lines) * filter_stride(lines);
     }
 
-    void sum_x(parallel::range lines, std::int64_t size, run_memory::part &own) const {
+    void sum_x(parallel::range lines, std::int64_t size, workspace::part &own) const {
         static constexpr std::int32_t zero = 0;
         const auto steps = std::ssize(w_->steps);
         for (std::int64_t line = 0; line < lines.end - lines.begin; ++line)
@@ -420,12 +421,12 @@ class planar_convolution final : public block_sums {
 
     /// filters: some of the group, from a block of weights on.
     void multiply(std::int64_t group, parallel::range filters, parallel::range lines, std::int64_t size,
-            run_memory::part &own) const {
+            workspace::part &own) const {
         const auto steps = std::ssize(w_->steps), first = group * filters_ + filters.begin;
         for (std::int64_t line = 0; line < lines.end - lines.begin; ++line) {
-            planar_span span {own.taps.data() + line * steps, steps, columns_, w_->weights.data() + first * steps,
-                    w_->start.data() + first, nullptr, nullptr, filters.end - filters.begin,
-                    own.sums.data() + line * columns_, filter_stride(size)};
+            channels_first_span span {own.taps.data() + line * steps, steps, columns_,
+                    w_->weights.data() + first * steps, w_->start.data() + first, nullptr, nullptr,
+                    filters.end - filters.begin, own.sums.data() + line * columns_, filter_stride(size)};
             if (!w_->zero_points.empty()) {
                 span.zero_points = w_->zero_points.data() + first;
                 span.x_sums = x_sums(size, own) + line * columns_;
@@ -435,7 +436,7 @@ class planar_convolution final : public block_sums {
     }
 
     problem p_;
-    std::shared_ptr<const planar_weights> w_;
+    std::shared_ptr<const channels_first_weights> w_;
     std::int64_t columns_, lines_, x_columns_, x_lines_, filters_;
     std::int64_t stride_, dilation_; // along a line
     bool is_line_;                   // one spatial dimension
@@ -449,9 +450,11 @@ class planar_convolution final : public block_sums {
 
 } // namespace
 
-packed_convolution pack_planar_convolution(const problem &p, const planar_kind &kind, const constant_weights &w) {
-    return [packed = std::make_shared<const planar_weights>(p, kind, w)](
-                   const problem &of_shape) { return std::make_unique<const planar_convolution>(of_shape, packed); };
+packed_convolution pack_channels_first_convolution(
+        const problem &p, const channels_first_loop &kind, const constant_weights &w) {
+    return [packed = std::make_shared<const channels_first_weights>(p, kind, w)](const problem &of_shape) {
+        return std::make_unique<const channels_first_convolution>(of_shape, packed);
+    };
 }
 
 /// Measured on a Zen 4 against im2col, which more channels and filters fill, and depthwise/, which more groups fill,
@@ -460,17 +463,17 @@ packed_convolution pack_planar_convolution(const problem &p, const planar_kind &
 /// 32 1.2 and 1.7, 128 to 128 1.06 and 1.3, 512 to 512 on 7x7 0.6 and 0.7.
 constexpr std::int64_t few = 24, few_of_one_tap = 128, few_groups = 8;
 
-packed_convolution pack_planar_convolution(const problem &p, const constant_weights &w) {
-    if (!p.is_planar || p.window.kernel.size() > 2 || p.channels == 0 || p.filters == 0) return nullptr;
+packed_convolution pack_channels_first_convolution(const problem &p, const constant_weights &w) {
+    if (!p.is_channels_first || p.window.kernel.size() > 2 || p.channels == 0 || p.filters == 0) return nullptr;
     const auto channels = p.channels / p.groups, filters = p.filters / p.groups;
     const bool is_depthwise = channels == 1 && filters == 1 && p.groups > few_groups;
     const bool is_one_tap = *volume(p.window.kernel) == 1
             && std::ranges::all_of(p.window.strides, [](std::int64_t stride) { return stride == 1; });
     if (is_depthwise || std::min(channels, filters) > (is_one_tap ? few_of_one_tap : few)) return nullptr;
-    return pack_planar_convolution(p, *targets::pick(p.available, planar_table), w);
+    return pack_channels_first_convolution(p, *targets::pick(p.available, channels_first_table), w);
 }
 
-bool planar_is_faster(const problem &of_shape) {
+bool channels_first_is_faster(const problem &of_shape) {
     const auto p = with_long_lines(of_shape);
     const auto &w = p.window;
     const auto columns = w.y.back(), lines = *volume(w.y) / std::max<std::int64_t>(columns, 1);

@@ -13,7 +13,7 @@
 namespace dynquant::layers {
 
 /// Consecutive positions of a line of y.
-struct planar_span {
+struct channels_first_span {
     const std::byte *const *cells; // of each step, where the cell of the first position lies
     std::int64_t steps, positions;
     const std::int32_t *weights;     // a cell for each filter: blocks of 8, 4, 2 or 1 filters, step by step
@@ -25,26 +25,26 @@ struct planar_span {
     std::int64_t stride; // from filter to filter
 };
 
-/// The sums wrap. Reads and writes up to planar_overrun positions beyond the last one.
-using planar_function = void (*)(const planar_span &s);
-inline constexpr std::int64_t planar_overrun = 16;
+/// The sums wrap. Reads and writes up to channels_first_overrun positions beyond the last one.
+using channels_first_function = void (*)(const channels_first_span &s);
+inline constexpr std::int64_t channels_first_overrun = 16;
 
 /// A function, and how many elements of x a cell has: 4 bytes, or 2 words.
-struct planar_kind {
-    planar_function multiply;
+struct channels_first_loop {
+    channels_first_function multiply;
     std::int64_t elements;
 };
 
-extern const targets::candidate<const planar_kind *> planar_table[];
+extern const targets::candidate<const channels_first_loop *> channels_first_table[];
 
 /// Null where another way is as fast or more than two dimensions are spatial.
-packed_convolution pack_planar_convolution(const integer_convolution &p, const constant_weights &w);
+packed_convolution pack_channels_first_convolution(const integer_convolution &p, const constant_weights &w);
 
-/// Whether it is, for this shape of x, of what pack_planar_convolution() packs.
-bool planar_is_faster(const integer_convolution &of_shape);
+/// Whether it is, for this shape of x, of what pack_channels_first_convolution() packs.
+bool channels_first_is_faster(const integer_convolution &of_shape);
 
 /// For any convolution of one or two spatial dimensions with channels, by the given kind.
-packed_convolution pack_planar_convolution(
-        const integer_convolution &p, const planar_kind &kind, const constant_weights &w);
+packed_convolution pack_channels_first_convolution(
+        const integer_convolution &p, const channels_first_loop &kind, const constant_weights &w);
 
 } // namespace dynquant::layers

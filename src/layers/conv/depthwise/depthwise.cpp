@@ -69,7 +69,7 @@ struct depthwise_weights {
 };
 
 /// Some lines at once.
-class depthwise_convolution final : public block_sums {
+class depthwise_convolution final : public accumulator_source {
   public:
     depthwise_convolution(const integer_convolution &p, std::shared_ptr<const depthwise_weights> w)
         : p_(p)
@@ -81,7 +81,7 @@ class depthwise_convolution final : public block_sums {
     const std::vector<std::int32_t> &weight_sums() const override { return w_->sums; }
 
     /// Lines of all images.
-    void run_blocks(const void *x, zero_points of_x, run_memory &memory, block_consumer consume) const override {
+    void for_each_block(const void *x, zero_points of_x, workspace &memory, block_consumer consume) const override {
         const auto count = p_.batch * lines(), image_bytes = *volume(p_.window.x) * p_.channels;
         const auto parts = parallel::parts_for_items(count, count * columns() * p_.channels * (taps_ / 4 + 1));
         prepare(memory, parts);
@@ -113,19 +113,19 @@ class depthwise_convolution final : public block_sums {
     /// A line of x, or the channels of one position.
     std::int64_t padding_bytes() const { return std::max(x_line_bytes(), p_.channels); }
 
-    void prepare(run_memory &memory, int parts) const {
+    void prepare(workspace &memory, int parts) const {
         memory.make_parts(parts);
         for (auto &work : std::span(memory.parts).first(static_cast<std::size_t>(parts))) {
             work.make_padding(padding_bytes());
-            run_memory::grown(work.lines, static_cast<std::size_t>(tap_lines()));
-            run_memory::grown(work.meets, static_cast<std::size_t>(taps_));
-            run_memory::grown(work.taps, w_->taps.size());
-            run_memory::grown(
+            workspace::ensure_size(work.lines, static_cast<std::size_t>(tap_lines()));
+            workspace::ensure_size(work.meets, static_cast<std::size_t>(taps_));
+            workspace::ensure_size(work.taps, w_->taps.size());
+            workspace::ensure_size(
                     work.sums, static_cast<std::size_t>(block_lines() * columns() * p_.channels + lanes_of(p_)));
         }
     }
 
-    void compute_line(run_memory::part &work, const std::byte *image, std::int32_t x_zero_point, std::int64_t line,
+    void compute_line(workspace::part &work, const std::byte *image, std::int32_t x_zero_point, std::int64_t line,
             std::int32_t *y) const {
         const auto *const padding = work.pad(static_cast<std::byte>(x_zero_point), padding_bytes());
         const auto taps = find_lines(work, image, padding, line);
@@ -141,7 +141,7 @@ class depthwise_convolution final : public block_sums {
     /// The lines of x that the window meets, in the order of its taps; one of padding where it leaves x. Returns the
     /// taps to multiply: those from the first line inside x to the last one.
     parallel::range find_lines(
-            run_memory::part &work, const std::byte *image, const std::byte *padding, std::int64_t line) const {
+            workspace::part &work, const std::byte *image, const std::byte *padding, std::int64_t line) const {
         const auto kernel = p_.window.kernel[last_], at_once = w_->at_once;
         parallel::range inside {taps_, 0};
         for (std::int64_t outer = 0; outer < tap_lines(); ++outer) {
@@ -157,7 +157,7 @@ class depthwise_convolution final : public block_sums {
     }
 
     /// The products of the taps that are left out: their x is the zero point. Null: none is.
-    const std::int32_t *find_start(run_memory::part &work, std::int32_t x_zero_point, parallel::range taps) const {
+    const std::int32_t *find_start(workspace::part &work, std::int32_t x_zero_point, parallel::range taps) const {
         if (taps.end - taps.begin == std::ssize(w_->taps)) return nullptr;
         const auto lanes = lanes_of(p_), at_once = w_->at_once;
         auto *const start = work.sums.data() + block_lines() * columns() * p_.channels;
@@ -171,7 +171,7 @@ class depthwise_convolution final : public block_sums {
     }
 
     /// meets: what each tap meets; taps: the same as the weights take them.
-    void compute_span(run_memory::part &work, const std::byte *padding, parallel::range columns, parallel::range taps,
+    void compute_span(workspace::part &work, const std::byte *padding, parallel::range columns, parallel::range taps,
             const std::int32_t *start, std::int32_t *y) const {
         const auto &w = p_.window;
         auto tap = work.meets.begin();

@@ -1,4 +1,5 @@
-// The loops of steps.hpp over vectors V, see targets/simd.hpp. A tile of some vectors stays in registers for all steps.
+// The loops of epilogue.hpp over vectors V, see targets/simd.hpp. A tile of some vectors stays in registers for all
+// post-ops.
 #pragma once
 
 #include <algorithm>
@@ -74,15 +75,14 @@ class parameter {
 
 /// Where the scale and the zero point lie of the row of x that a vector's sums are of.
 template <typename V, tiling of>
-[[gnu::always_inline]] inline std::int64_t row_of(const float_steps &by, const tile<V, of> &t, int vector) {
+[[gnu::always_inline]] inline std::int64_t row_of(const epilogue &by, const tile<V, of> &t, int vector) {
     const auto position = of == tiling::positions ? std::min<std::int64_t>(vector, t.positions - 1) : 0;
     return (t.position + position) * by.row_stride;
 }
 
 /// at: the tile's first sum.
 template <typename V, tiling of>
-[[gnu::always_inline]] inline void load(
-        const float_steps &by, const rows_of_sums &from, std::int64_t at, tile<V, of> &t) {
+[[gnu::always_inline]] inline void load(const epilogue &by, const rows_of_sums &from, std::int64_t at, tile<V, of> &t) {
     using reals = typename V::reals;
     const auto stride = of == tiling::positions ? from.channels : V::lanes;
     const auto last = (of == tiling::positions ? t.positions - 1 : vectors<V, of> - 1) * stride;
@@ -125,13 +125,13 @@ template <typename V>
     return V::load(values);
 }
 
-/// The commonest first steps, which are one pass: x * factor + summand; then its clip, or clip(x * slope + offset) * x,
-/// as in HardSwish, which may be divided. What is left out changes no bit.
+/// The commonest first post-ops, which are one pass: x * factor + summand; then its clip, or clip(x * slope + offset) *
+/// x, as in HardSwish, which may be divided. What is left out changes no bit.
 struct first_steps {
-    enum class ending { none, clip, product, quotient }; // none: no factor either, all steps are the rest
+    enum class ending { none, clip, product, quotient }; // none: no factor either, all post-ops are the rest
 
-    explicit first_steps(const float_steps &by)
-        : rest(by.steps) {
+    explicit first_steps(const epilogue &by)
+        : rest(by.post_ops) {
         const auto *multiply = next(kind::multiply);
         if (!multiply && by.row_stride == 0 && (multiply = next(kind::scale))) x_scale = *by.x_scales;
         if (!multiply) return;
@@ -148,21 +148,21 @@ struct first_steps {
     ending what = ending::none;
     std::span<const float> factor, summand {&no_summand, 1};
     float x_scale = 1, lower = -INFINITY, upper = INFINITY, slope = 1, offset = no_summand, divisor = 1;
-    std::span<const float_step> rest;
+    std::span<const post_op_view> rest;
 
   private:
-    using kind = float_step::kind;
+    using kind = post_op_kind;
     static constexpr float no_summand = -0.0F;
 
-    /// The next step, which is then no longer of the rest, if it is of this kind and has at most so many parameters.
-    const float_step *next(kind of, std::size_t most = SIZE_MAX) {
+    /// The next post-op, which is then no longer of the rest, if it is of this kind and has at most so many parameters.
+    const post_op_view *next(kind of, std::size_t most = SIZE_MAX) {
         if (rest.empty() || rest[0].what != of || rest[0].a.size() > most) return nullptr;
         const auto *const step = rest.data();
         rest = rest.subspan(1);
         return step;
     }
 
-    void set_clip(const float_step &clip) {
+    void set_clip(const post_op_view &clip) {
         lower = clip.a[0];
         upper = clip.b[0];
     }
@@ -204,8 +204,8 @@ template <first_steps::ending what, typename V, tiling of>
 
 template <typename V, tiling of>
 [[gnu::always_inline]] inline void apply(
-        const float_steps &by, const float_step &step, tile<V, of> &t, vectors_of_tile<V, of> &saved) {
-    using kind = float_step::kind;
+        const epilogue &by, const post_op_view &step, tile<V, of> &t, vectors_of_tile<V, of> &saved) {
+    using kind = post_op_kind;
     using reals = typename V::reals;
     switch (step.what) {
         case kind::multiply: {
@@ -308,7 +308,7 @@ constexpr std::int64_t tile_width = vectors<V, tiling::channels> *V::lanes; // o
 /// Positions or channels are as many as a tile has, or its multiple, but for the last ones of tiling::positions.
 /// plane: the channel whose positions tiling::one_channel takes as channels.
 template <first_steps::ending what, typename V, tiling of>
-void compute_tiles(const float_steps &by, const first_steps &first, const rows_of_sums &rows, parallel::range positions,
+void compute_tiles(const epilogue &by, const first_steps &first, const rows_of_sums &rows, parallel::range positions,
         parallel::range channels, std::int64_t plane = 0) {
     vectors_of_tile<V, of> saved = {};
     const std::int64_t step = of == tiling::positions ? vectors<V, of> : 1,
@@ -331,7 +331,7 @@ void compute_tiles(const float_steps &by, const first_steps &first, const rows_o
 
 /// The last positions of a plane, fewer than a tile has, by copies that fill one.
 template <first_steps::ending what, typename V>
-void compute_few(const float_steps &by, const first_steps &first, const rows_of_sums &plane, std::int64_t channel) {
+void compute_few(const epilogue &by, const first_steps &first, const rows_of_sums &plane, std::int64_t channel) {
     alignas(64) std::int32_t sums[tile_width<V>] = {}, y[tile_width<V>];
     const auto count = static_cast<std::size_t>(plane.channels);
     std::memcpy(sums, plane.sums, count * sizeof *sums);
@@ -344,7 +344,7 @@ void compute_few(const float_steps &by, const first_steps &first, const rows_of_
 
 /// Plane by plane, a tile along the positions. The last tile may compute some results twice.
 template <first_steps::ending what, typename V>
-void compute_planes(const float_steps &by, const first_steps &first, const planes_of_sums &of) {
+void compute_planes(const epilogue &by, const first_steps &first, const planes_of_sums &of) {
     const auto count = of.positions, whole = count / tile_width<V> * tile_width<V>;
     for (std::int64_t c = 0; c < of.channels; ++c) {
         auto *const y = static_cast<std::byte *>(of.y) + c * of.y_stride * (by.result == step_result::bytes ? 1 : 4);
@@ -364,8 +364,7 @@ void compute_planes(const float_steps &by, const first_steps &first, const plane
 /// The inner loop runs along the dense dimension of y. Where that is the channels, a tile lies along them as far as it
 /// fills them: it then reads and writes memory in order, and one position fills it.
 template <first_steps::ending what, typename V>
-void compute_rows(
-        const float_steps &by, const first_steps &first, const rows_of_sums &rows, parallel::range positions) {
+void compute_rows(const epilogue &by, const first_steps &first, const rows_of_sums &rows, parallel::range positions) {
     const parallel::range all {0, rows.channels};
     if (rows.channel_stride != 1) return compute_tiles<what, V, tiling::positions>(by, first, rows, positions, all);
     const auto whole = rows.channels / tile_width<V> * tile_width<V>, rest = rows.channels - whole;
@@ -393,19 +392,19 @@ void with_ending(first_steps::ending ending, F f) {
 }
 
 template <typename V>
-void float_steps_of_rows(const float_steps &by, const rows_of_sums &of, parallel::range positions) {
+void epilogue_of_rows(const epilogue &by, const rows_of_sums &of, parallel::range positions) {
     const first_steps first(by);
     with_ending(first.what, [&]<first_steps::ending what>() { compute_rows<what, V>(by, first, of, positions); });
 }
 
 template <typename V>
-void float_steps_of_planes(const float_steps &by, const planes_of_sums &of) {
+void epilogue_of_planes(const epilogue &by, const planes_of_sums &of) {
     const first_steps first(by);
     with_ending(first.what, [&]<first_steps::ending what>() { compute_planes<what, V>(by, first, of); });
 }
 
 template <typename V>
-constexpr float_steps_loops float_steps_of = {float_steps_of_rows<V>, float_steps_of_planes<V>};
+constexpr epilogue_loops epilogue_of = {epilogue_of_rows<V>, epilogue_of_planes<V>};
 
 } // namespace
 } // namespace dynquant::layers

@@ -8,7 +8,7 @@
 
 namespace dynquant::layers {
 
-extern const panel_kinds avx512_vnni_panels;
+extern const panel_loops avx512_vnni_panels;
 
 namespace {
 
@@ -128,7 +128,7 @@ void multiply_panels(const panel_product &p, const rows_of_lines &x, parallel::r
 
 } // namespace
 
-extern const panel_kinds amx_int8_panels;
-constinit const panel_kinds amx_int8_panels {1, {{multiply_panels, columns, depth, 4, false}}};
+extern const panel_loops amx_int8_panels;
+constinit const panel_loops amx_int8_panels {1, {{multiply_panels, columns, depth, 4, false}}};
 
 } // namespace dynquant::layers

@@ -153,19 +153,19 @@ void multiply_panels(const panel_product &p, const rows_of_lines &x, parallel::r
 
 /// rows: as many as have their sums of a panel in registers, or nearly.
 template <typename Loop, int rows>
-constexpr panel_kind kind_of() {
+constexpr panel_loop kind_of() {
     return {multiply_panels<Loop, rows>, Loop::columns, Loop::interleaved, Loop::interleaved, Loop::has_excess};
 }
 
 /// Vectors of 16 lanes have panels of 1 to 4 vectors, others of 2: twice the registers hold twice the sums.
 template <typename V>
-constexpr panel_kinds panels_of = [] {
+constexpr panel_loops panels_of = [] {
     if constexpr (V::lanes == 16)
-        return panel_kinds {4,
+        return panel_loops {4,
                 {kind_of<by_bytes<V, 1>, 12>(), kind_of<by_bytes<V, 2>, 12>(), kind_of<by_bytes<V, 3>, 8>(),
                         kind_of<by_bytes<V, 4>, 6>()}};
     else
-        return panel_kinds {1, {kind_of<by_bytes<V, 2>, 6>()}};
+        return panel_loops {1, {kind_of<by_bytes<V, 2>, 6>()}};
 }();
 
 } // namespace

@@ -39,7 +39,7 @@ void multiply_panels(const panel_product &p, const rows_of_lines &x, parallel::r
 
 } // namespace
 
-extern const panel_kinds scalar_panels;
-constinit const panel_kinds scalar_panels {1, {{multiply_panels, columns, 1, 1}}};
+extern const panel_loops scalar_panels;
+constinit const panel_loops scalar_panels {1, {{multiply_panels, columns, 1, 1}}};
 
 } // namespace dynquant::layers

@@ -12,24 +12,24 @@ namespace dynquant::layers {
 
 /// How packed weights are stored. Integers are s8, or u4 in pairs: a byte has those of two adjacent rows of a column,
 /// the first in its low half. Zero points are less by what makes them so.
-enum class narrow_code { s8, u4, f8_e4m3, f8_e5m2 };
+enum class weight_code { s8, u4, f8_e4m3, f8_e5m2 };
 
 /// A scale or a zero point for each block of rows and each column, in panels as the weights are; in one panel where
 /// all have the same.
-struct narrow_parameters {
+struct weight_parameters {
     std::int64_t of_panel; // from panel to panel: 0 where they share them
     const float *scales;
     const std::int8_t *zero_points; // null: none
 };
 
 /// Weights in panels of adjacent columns; a panel has row after row. Zeros pad the last one.
-struct narrow_panels {
-    narrow_code code;
+struct weight_only_panels {
+    weight_code code;
     const std::byte *weights;
     std::int64_t panel_bytes;
     std::int64_t inner, columns;
     std::int64_t block; // rows whose products have one sum before it is scaled
-    narrow_parameters parameters;
+    weight_parameters parameters;
     std::int64_t parameter_block; // rows that have the same
     bool are_weights_scaled;      // one by one: `block` is then `inner`
     bool are_float16;             // what scales them rounds to float16
@@ -42,19 +42,19 @@ struct float_rows {
 };
 
 /// At most so many rows are computed at once.
-inline constexpr std::int64_t most_narrow_rows = 96;
+inline constexpr std::int64_t max_weight_only_rows = 96;
 
 /// Bytes of widened weights, which stay in a first-level cache of 32 KiB.
 inline constexpr std::int64_t widened_bytes = 16 * 1024;
 
 /// A buffer of them, with a row more of each of two panels, in whole cache lines.
-constexpr std::int64_t narrow_buffer_floats(std::int64_t panel_columns) {
+constexpr std::int64_t weight_only_buffer_floats(std::int64_t panel_columns) {
     return ((widened_bytes + 8 * panel_columns) / 64 + 1) * 16;
 }
 
 /// Of a part: two buffers, accumulators and sums.
-constexpr std::int64_t narrow_scratch_floats(std::int64_t panel_columns) {
-    return 2 * narrow_buffer_floats(panel_columns) + 2 * most_narrow_rows * panel_columns;
+constexpr std::int64_t weight_only_scratch_floats(std::int64_t panel_columns) {
+    return 2 * weight_only_buffer_floats(panel_columns) + 2 * max_weight_only_rows * panel_columns;
 }
 
 /// Rows of x that have their accumulators in registers at once.
@@ -65,15 +65,15 @@ constexpr std::int64_t copied_row_floats(std::int64_t rows, std::int64_t inner) 
     return round_up(rows, tile_rows) * inner;
 }
 
-/// Computes the columns of some panels of at most most_narrow_rows rows. y: of the first row.
-using multiply_narrow_function = void (*)(const narrow_panels &p, const float_rows &x, parallel::range panels, float *y,
-        std::int64_t y_stride, float *scratch);
+/// Computes the columns of some panels of at most max_weight_only_rows rows. y: of the first row.
+using multiply_weight_only_function = void (*)(const weight_only_panels &p, const float_rows &x, parallel::range panels,
+        float *y, std::int64_t y_stride, float *scratch);
 
-struct narrow_kind {
-    multiply_narrow_function multiply;
+struct weight_only_loop {
+    multiply_weight_only_function multiply;
     std::int64_t columns; // of a panel
 };
 
-extern const targets::candidate<const narrow_kind *> narrow_table[];
+extern const targets::candidate<const weight_only_loop *> weight_only_table[];
 
 } // namespace dynquant::layers

@@ -26,7 +26,7 @@ std::int32_t offset_of(data_type type) {
 /// Calls f(k, n, code) for all weights, in memory's order: integers with their offset, the codes of floats. Always
 /// inlined, so that each type has a loop.
 template <typename F>
-[[gnu::always_inline]] inline void for_each_weight(const narrow_weights &w, const F &f) {
+[[gnu::always_inline]] inline void for_each_weight(const weight_only_weights &w, const F &f) {
     const auto offset = offset_of(w.type);
     const auto visit = [&](auto code_at) __attribute__((always_inline)) {
         std::int64_t at = 0;
@@ -58,7 +58,7 @@ template <typename F>
 /// Zero points with their offset, of the weight of a row and a column. Without divisions for each weight.
 class zero_points_of {
   public:
-    explicit zero_points_of(const narrow_weights &w)
+    explicit zero_points_of(const weight_only_weights &w)
         : given_(w.zero_points.empty() ? nullptr : w.zero_points.data())
         , offset_(offset_of(w.type))
         , is_shared_(w.scale_columns == 1) {
@@ -79,7 +79,7 @@ class zero_points_of {
 
 /// Whether every difference of a weight and its zero point is an s8: uint8 with a zero point of 128, for one. Then
 /// differences are packed.
-bool differences_fit(const narrow_weights &w) {
+bool differences_fit(const weight_only_weights &w) {
     const zero_points_of zero_points(w);
     bool fit = true;
     for_each_weight(
@@ -126,8 +126,8 @@ std::vector<To> in_one_panel(const std::vector<From> &from, std::int64_t panel_c
 
 } // namespace
 
-narrow_product::narrow_product(const narrow_weights &w, targets::features available)
-    : kind_(*targets::pick(available, narrow_table))
+weight_only_product::weight_only_product(const weight_only_weights &w, targets::features available)
+    : kind_(*targets::pick(available, weight_only_table))
     , panels_() {
     auto &p = panels_;
     p.inner = w.inner;
@@ -136,20 +136,20 @@ narrow_product::narrow_product(const narrow_weights &w, targets::features availa
     p.are_float16 = w.are_float16;
     p.parameter_block = std::max<std::int64_t>(std::min(w.block, w.inner), 1);
     p.block = p.are_weights_scaled ? std::max<std::int64_t>(w.inner, 1) : p.parameter_block;
-    p.code = has_nibbles(w.type)           ? narrow_code::u4
-            : w.type == data_type::f8_e4m3 ? narrow_code::f8_e4m3
-            : w.type == data_type::f8_e5m2 ? narrow_code::f8_e5m2
-                                           : narrow_code::s8;
+    p.code = has_nibbles(w.type)           ? weight_code::u4
+            : w.type == data_type::f8_e4m3 ? weight_code::f8_e4m3
+            : w.type == data_type::f8_e5m2 ? weight_code::f8_e5m2
+                                           : weight_code::s8;
     if (w.inner == 0 || w.columns == 0) return; // the other extent may be of any size, and no loop reads what follows
     const bool has_zero_points = !is_float8(w.type) && (offset_of(w.type) != 0 || !w.zero_points.empty());
-    const bool are_subtracted = has_zero_points && p.code == narrow_code::s8 && differences_fit(w);
+    const bool are_subtracted = has_zero_points && p.code == weight_code::s8 && differences_fit(w);
     pack_weights(w, are_subtracted);
     pack_parameters(w, has_zero_points && !are_subtracted);
 }
 
-void narrow_product::pack_weights(const narrow_weights &w, bool are_subtracted) {
+void weight_only_product::pack_weights(const weight_only_weights &w, bool are_subtracted) {
     auto &p = panels_;
-    const bool is_nibble = p.code == narrow_code::u4;
+    const bool is_nibble = p.code == weight_code::u4;
     const auto block_rows = is_nibble ? ceil_div(p.block, 2) : p.block; // of bytes
     std::vector<std::int64_t> row_at, column_at;
     std::vector<std::int8_t> shifts; // of each row's elements in their bytes
@@ -172,13 +172,13 @@ void narrow_product::pack_weights(const narrow_weights &w, bool are_subtracted) 
             });
 }
 
-void narrow_product::pack_parameters(const narrow_weights &w, bool has_zero_points) {
+void weight_only_product::pack_parameters(const weight_only_weights &w, bool has_zero_points) {
     auto &p = panels_;
     const auto blocks = ceil_div(w.inner, p.parameter_block);
     // Loops know no NaN of f8_e4m3: a scale of NaN gives the same.
     auto scales = w.scales;
     bool is_shared = w.scale_columns == 1;
-    if (p.code == narrow_code::f8_e4m3)
+    if (p.code == weight_code::f8_e4m3)
         for_each_weight(
                 w, [&](std::int64_t k, std::int64_t n, std::int32_t code) __attribute__((always_inline)) {
                     if ((code & 0x7f) != 0x7f) return;
@@ -200,13 +200,14 @@ void narrow_product::pack_parameters(const narrow_weights &w, bool has_zero_poin
     p.parameters.zero_points = zero_points_.data();
 }
 
-std::size_t narrow_product::bytes() const {
+std::size_t weight_only_product::bytes() const {
     const auto panels = ceil_div(panels_.columns, kind_.columns);
     return static_cast<std::size_t>(panels * panels_.panel_bytes) + scales_.size() * sizeof(float)
             + zero_points_.size();
 }
 
-void narrow_product::run(const float_rows &x, float *y, std::int64_t y_stride, narrow_memory &memory) const {
+void weight_only_product::run(
+        const float_rows &x, float *y, std::int64_t y_stride, weight_only_workspace &memory) const {
     const auto rows = x.rows;
     if (rows == 0 || panels_.columns == 0) return;
     // A part's least work takes about as long as that of other loops: an element stands for four products.
@@ -215,13 +216,13 @@ void narrow_product::run(const float_rows &x, float *y, std::int64_t y_stride, n
     // Blocks of rows share widened weights; few panels are shared out by rows, too.
     constexpr std::int64_t least_rows = 12;
     const auto wanted = std::min(ceil_div(parallel::parts_for(work, 0), panels), rows / least_rows);
-    const auto least_blocks = std::max(ceil_div(rows, most_narrow_rows), wanted);
+    const auto least_blocks = std::max(ceil_div(rows, max_weight_only_rows), wanted);
     const auto block = round_up(ceil_div(rows, least_blocks), tile_rows), blocks = ceil_div(rows, block);
     const auto items = blocks * panels;
     const auto parts = parallel::parts_for_items(items, work);
     if (std::ssize(memory.parts) < parts) memory.parts.resize(static_cast<std::size_t>(parts));
     const auto floats = static_cast<std::size_t>(
-            narrow_scratch_floats(kind_.columns) + (x.step == 1 ? 0 : copied_row_floats(block, panels_.inner)));
+            weight_only_scratch_floats(kind_.columns) + (x.step == 1 ? 0 : copied_row_floats(block, panels_.inner)));
     for (auto &part : memory.parts)
         if (part.size() < floats) part.resize(floats);
     parallel::for_each_part(items, parts, [&](parallel::range part, std::size_t index) {

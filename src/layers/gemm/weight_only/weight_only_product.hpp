@@ -15,7 +15,7 @@
 namespace dynquant::layers {
 
 /// Weights as DequantizeLinear has them: (q - zero point) * scale. The columns are the outputs.
-struct narrow_weights {
+struct weight_only_weights {
     data_type type; // s8, u8, s4, u4, f8_e4m3 or f8_e5m2
     std::int64_t inner, columns;
     const std::byte *data;      // row-major [inner, columns]; 4 bits as ONNX packs them, low half first, without gaps
@@ -29,7 +29,7 @@ struct narrow_weights {
 
 /// The memory of a run, which the caller keeps: it serves any product, and only grows. Each run at a time needs its
 /// own.
-struct narrow_memory {
+struct weight_only_workspace {
     std::vector<line_vector<float>> parts;
 };
 
@@ -49,10 +49,10 @@ struct narrow_memory {
 /// for each block from its own on, at most B times; and the exact (q - zero point) * scale is w[k] / (1 + e). So
 /// |y - S| <= gamma(n + B + 1) * sum of |x[k] w[k]|; where each row has a scale, or the weights are float16, gamma(K)
 /// for K rows.
-class narrow_product {
+class weight_only_product {
   public:
-    narrow_product(const narrow_weights &w, targets::features available);
-    narrow_product(narrow_product &&) = default; // what panels_ points to stays where it is
+    weight_only_product(const weight_only_weights &w, targets::features available);
+    weight_only_product(weight_only_product &&) = default; // what panels_ points to stays where it is
 
     std::int64_t inner() const { return panels_.inner; }
     std::int64_t columns() const { return panels_.columns; }
@@ -60,15 +60,15 @@ class narrow_product {
     std::size_t bytes() const;
 
     /// Computes all columns of some rows, on several threads. y_stride: elements from row to row. Thread-safe.
-    void run(const float_rows &x, float *y, std::int64_t y_stride, narrow_memory &memory) const;
+    void run(const float_rows &x, float *y, std::int64_t y_stride, weight_only_workspace &memory) const;
 
   private:
     /// are_subtracted: less their zero points.
-    void pack_weights(const narrow_weights &w, bool are_subtracted);
-    void pack_parameters(const narrow_weights &w, bool has_zero_points);
+    void pack_weights(const weight_only_weights &w, bool are_subtracted);
+    void pack_parameters(const weight_only_weights &w, bool has_zero_points);
 
-    narrow_kind kind_;
-    narrow_panels panels_; // points into what follows
+    weight_only_loop kind_;
+    weight_only_panels panels_; // points into what follows
     std::shared_ptr<std::byte> weights_;
     std::vector<float> scales_;
     std::vector<std::int8_t> zero_points_;

@@ -1,4 +1,4 @@
-// The loop of planar.hpp over vectors V, see targets/simd.hpp.
+// The loop of channels first.hpp over vectors V, see targets/simd.hpp.
 #pragma once
 
 #include "layers/conv/channels_first/channels_first.hpp"
@@ -12,7 +12,8 @@ using simd::unroll;
 /// Computes `vectors` vectors of positions from `first` on, of `filters` filters from `filter` on, which are in a block
 /// of `block` filters. The sums stay in registers; a load of x serves all filters, a broadcast of weights all vectors.
 template <typename V, int block, int filters, int vectors>
-[[gnu::always_inline]] inline void multiply_some(const planar_span &s, std::int64_t filter, std::int64_t first) {
+[[gnu::always_inline]] inline void multiply_some(
+        const channels_first_span &s, std::int64_t filter, std::int64_t first) {
     typename V::integers sums[filters][vectors];
     unroll<filters>([&](int f) __attribute__((always_inline)) {
         unroll<vectors>([&](int v) __attribute__((always_inline)) { sums[f][v] = V::splat(s.start[filter + f]); });
@@ -51,7 +52,7 @@ template <typename V, int block, int filters, int vectors>
 
 /// A copy of the span stays in registers, whatever the sums' memory is.
 template <typename V, int block, int filters, int vectors>
-void multiply_filters(const planar_span s, std::int64_t filter) { // NOLINT(performance-unnecessary-value-param)
+void multiply_filters(const channels_first_span s, std::int64_t filter) { // NOLINT(performance-unnecessary-value-param)
     std::int64_t p = 0;
     for (; p + vectors * V::lanes <= s.positions; p += vectors * V::lanes)
         multiply_some<V, block, filters, vectors>(s, filter, p);
@@ -61,7 +62,7 @@ void multiply_filters(const planar_span s, std::int64_t filter) { // NOLINT(perf
 
 /// filters, vectors: of a block of eight filters at once, as registers hold their sums.
 template <typename V, int filters, int vectors>
-void multiply_cells(const planar_span &s) {
+void multiply_cells(const channels_first_span &s) {
     std::int64_t filter = 0;
     for (; filter + 8 <= s.filters; filter += 8)
         for (int part = 0; part < 8; part += filters)
@@ -79,7 +80,7 @@ void multiply_cells(const planar_span &s) {
 
 /// AVX-512 has twice the registers of AVX2. A cell has four bytes for V::dot(), else two words.
 template <typename V>
-constexpr planar_kind planar_of = {
+constexpr channels_first_loop channels_first_of = {
         multiply_cells<V, V::lanes == 16 ? 8 : 4, V::lanes == 16 ? 3 : 2>, V::dot_saturates ? 2 : 4};
 
 } // namespace

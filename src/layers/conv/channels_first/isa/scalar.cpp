@@ -6,7 +6,7 @@ namespace dynquant::layers {
 namespace {
 
 /// Filter by filter, so that compilers make vectors of the positions.
-void multiply_cells(const planar_span &s) {
+void multiply_cells(const channels_first_span &s) {
     std::int64_t block = 8;
     for (std::int64_t filter = 0; filter < s.filters; filter += block) {
         while (block > s.filters - filter)
@@ -33,7 +33,7 @@ void multiply_cells(const planar_span &s) {
 
 } // namespace
 
-extern const planar_kind scalar_planar;
-constinit const planar_kind scalar_planar {multiply_cells, 2};
+extern const channels_first_loop scalar_channels_first;
+constinit const channels_first_loop scalar_channels_first {multiply_cells, 2};
 
 } // namespace dynquant::layers

@@ -1,7 +1,7 @@
-// The loops of narrow_panels.hpp over vectors V, see targets/simd.hpp. A panel is four vectors wide. Bytes are widened
-// in registers: that fills what the multiplications leave of a cycle. Chunks of panels of 4 bits become bytes in the
-// first-level cache first, of one row beside the multiplications of the chunk before; those with a scale for each row,
-// and those of many rows where that is faster, floats.
+// The loops of weight_only_panels.hpp over vectors V, see targets/simd.hpp. A panel is four vectors wide. Bytes are
+// widened in registers: that fills what the multiplications leave of a cycle. Chunks of panels of 4 bits become bytes
+// in the first-level cache first, of one row beside the multiplications of the chunk before; those with a scale for
+// each row, and those of many rows where that is faster, floats.
 #pragma once
 
 #include <cstring>
@@ -34,17 +34,17 @@ constexpr int vectors_for(int rows) {
 }
 
 /// What the weights of a tile are, which become floats in registers.
-enum class narrow_element { f32, s8, s8_with_zero_points, f8_e4m3, f8_e5m2 };
-template <narrow_element of>
-using stored = std::conditional_t<of == narrow_element::f32, float,
-        std::conditional_t<of == narrow_element::s8 || of == narrow_element::s8_with_zero_points, std::int8_t,
+enum class weight_element { f32, s8, s8_with_zero_points, f8_e4m3, f8_e5m2 };
+template <weight_element of>
+using stored = std::conditional_t<of == weight_element::f32, float,
+        std::conditional_t<of == weight_element::s8 || of == weight_element::s8_with_zero_points, std::int8_t,
                 std::uint8_t>>;
 
 /// A vector of them. zero_points: of its columns.
-template <typename V, narrow_element of>
-[[gnu::always_inline]] inline typename V::reals load_narrow(
+template <typename V, weight_element of>
+[[gnu::always_inline]] inline typename V::reals load_weights(
         const stored<of> *p, [[maybe_unused]] const std::int32_t *zero_points) {
-    using enum narrow_element;
+    using enum weight_element;
     if constexpr (of == f32)
         return V::load(p);
     else if constexpr (of == s8)
@@ -66,7 +66,7 @@ struct tile_call {
     std::int64_t count, block;     // rows of weights
     const float *x;
     std::int64_t x_stride, x_step, x_of_tile; // elements from row to row, in a row, and from tile to tile
-    narrow_parameters parameters;
+    weight_parameters parameters;
     float *accumulators; // rows of panel_columns<V>
     float *sums;
     std::int64_t sums_stride;
@@ -75,7 +75,7 @@ struct tile_call {
 };
 
 /// vectors: of columns, from the tile's first one on.
-template <typename V, int rows, int vectors, narrow_element of>
+template <typename V, int rows, int vectors, weight_element of>
 [[gnu::noinline]] void multiply_tile(const tile_call &t) { // inlined, it would leave too few registers
     using reals = typename V::reals;
     constexpr auto row_elements = panel_columns<V>;
@@ -97,7 +97,7 @@ template <typename V, int rows, int vectors, narrow_element of>
     std::int32_t zero_points[vectors * V::lanes];
     for (std::int64_t k = 0; k < t.count;) {
         const auto end = t.count - k < t.block ? t.count : k + t.block;
-        if constexpr (of == narrow_element::s8_with_zero_points)
+        if constexpr (of == weight_element::s8_with_zero_points)
             unroll<vectors>([&](int v) __attribute__((always_inline)) {
                 V::store(zero_points + v * V::lanes, V::load(parameters.zero_points + place(v, parameters.of_panel)));
             });
@@ -106,11 +106,11 @@ template <typename V, int rows, int vectors, narrow_element of>
             sums[r][v] = t.begins ? V::splat(0.0F) : V::load(accumulators + r * row_elements + place(v, row_elements));
         });
         for (; k < end; ++k, x += x_step, weights += row_elements) {
-            if constexpr (rows == 1 && of != narrow_element::f32) // which waits for weights
+            if constexpr (rows == 1 && of != weight_element::f32) // which waits for weights
                 for (std::int64_t i = 0; i < vectors; i += panel_vectors)
                     __builtin_prefetch(weights + place(static_cast<int>(i), t.weights_of_panel) + prefetched_bytes);
             const auto weight = [&](int v) __attribute__((always_inline)) {
-                return load_narrow<V, of>(weights + place(v, t.weights_of_panel), zero_points + v * V::lanes);
+                return load_weights<V, of>(weights + place(v, t.weights_of_panel), zero_points + v * V::lanes);
             };
             if constexpr (rows < vectors) { // what is fewer stays in registers
                 reals of_x[rows];
@@ -154,12 +154,12 @@ template <typename V, int rows, int vectors, narrow_element of>
         }
         is_first = false;
         parameters.scales += row_elements;
-        if constexpr (of == narrow_element::s8_with_zero_points) parameters.zero_points += row_elements;
+        if constexpr (of == weight_element::s8_with_zero_points) parameters.zero_points += row_elements;
     }
 }
 
 /// All columns of a panel, or of two, but for tiles of padding.
-template <typename V, int rows, narrow_element of>
+template <typename V, int rows, weight_element of>
 void multiply_columns(tile_call t, int panels) {
     constexpr int vectors = vectors_for<V>(rows);
     if constexpr (rows == 1)
@@ -171,13 +171,13 @@ void multiply_columns(tile_call t, int panels) {
         constexpr auto columns = vectors * V::lanes;
         t.weights = static_cast<const stored<of> *>(t.weights) + columns;
         t.parameters.scales += columns;
-        if constexpr (of == narrow_element::s8_with_zero_points) t.parameters.zero_points += columns;
+        if constexpr (of == weight_element::s8_with_zero_points) t.parameters.zero_points += columns;
         t.accumulators += columns;
         t.sums += columns;
     }
 }
 
-template <typename V, narrow_element of>
+template <typename V, weight_element of>
 void multiply_rows(const tile_call &all, std::int64_t rows, int panels) {
     static_assert(tile_rows == 6);
     for_each_row_tile<tile_rows, 5, 4, 3, 2, 1>(rows, [&](auto count, std::int64_t row) {
@@ -210,7 +210,7 @@ template <typename V>
 
 /// Elements of 4 bits as s8, less their zero points. Writes a row more where the last block's rows are odd.
 template <typename V>
-void widen_nibbles(const narrow_panels &p, const rows_of_panel &rows, std::int8_t *to) {
+void widen_nibbles(const weight_only_panels &p, const rows_of_panel &rows, std::int8_t *to) {
     constexpr int columns = panel_columns<V>;
     const auto block_bytes = ceil_div(p.block, 2) * columns, first_block = rows.first / p.block;
     auto first = rows.first % p.block; // in its block
@@ -233,8 +233,8 @@ void widen_nibbles(const narrow_panels &p, const rows_of_panel &rows, std::int8_
 
 /// Elements of 8 bits, or what widen_nibbles() made, as floats: less their zero points, and times their scales where
 /// each row has its own, rounded where that is float16.
-template <typename V, narrow_element of>
-void widen_to_floats(const narrow_panels &p, const rows_of_panel &rows, const void *weights, float *to) {
+template <typename V, weight_element of>
+void widen_to_floats(const weight_only_panels &p, const rows_of_panel &rows, const void *weights, float *to) {
     constexpr auto columns = panel_columns<V>;
     const auto *from = static_cast<const stored<of> *>(weights);
     const auto block = p.parameter_block;
@@ -246,14 +246,14 @@ void widen_to_floats(const narrow_panels &p, const rows_of_panel &rows, const vo
         typename V::reals scales[panel_vectors];
         unroll<panel_vectors>([&](int vector) __attribute__((always_inline)) {
             const auto v = vector * V::lanes;
-            if constexpr (of == narrow_element::s8_with_zero_points)
+            if constexpr (of == weight_element::s8_with_zero_points)
                 V::store(zero_points + v, V::load(p.parameters.zero_points + parameter + v));
             scales[vector] = p.are_weights_scaled ? V::load(p.parameters.scales + parameter + v) : V::splat(1.0F);
         });
         for (std::int64_t i = 0; i < count; ++i, from += columns, to += columns)
             unroll<panel_vectors>([&](int vector) __attribute__((always_inline)) {
                 const auto v = vector * V::lanes;
-                const auto w = load_narrow<V, of>(from + v, zero_points + v) * scales[vector];
+                const auto w = load_weights<V, of>(from + v, zero_points + v) * scales[vector];
                 V::store(to + v, p.are_float16 ? V::rounded(static_cast<const simd::float16_bits *>(nullptr), w) : w);
             });
         rest -= count;
@@ -264,7 +264,7 @@ void widen_to_floats(const narrow_panels &p, const rows_of_panel &rows, const vo
 /// all columns, with padding. bytes: widened_bytes.
 template <typename V, int panels>
 [[gnu::noinline]] void multiply_nibbles(
-        const narrow_panels &p, const float_rows &x, std::int64_t panel, float *sums, std::int8_t *bytes) {
+        const weight_only_panels &p, const float_rows &x, std::int64_t panel, float *sums, std::int8_t *bytes) {
     using reals = typename V::reals;
     constexpr auto columns = panel_columns<V>;
     constexpr int vectors = panels * panel_vectors;
@@ -345,15 +345,15 @@ template <typename V, int panels>
 }
 
 /// What widen_nibbles() leaves: bytes.
-inline narrow_element element_of(const narrow_panels &p) {
-    using enum narrow_element;
+inline weight_element element_of(const weight_only_panels &p) {
+    using enum weight_element;
     switch (p.code) {
-        case narrow_code::f8_e4m3: return f8_e4m3;
-        case narrow_code::f8_e5m2: return f8_e5m2;
-        case narrow_code::u4:
+        case weight_code::f8_e4m3: return f8_e4m3;
+        case weight_code::f8_e5m2: return f8_e5m2;
+        case weight_code::u4:
             if (!p.are_weights_scaled) return s8;
             [[fallthrough]];
-        case narrow_code::s8: return p.parameters.zero_points ? s8_with_zero_points : s8;
+        case weight_code::s8: return p.parameters.zero_points ? s8_with_zero_points : s8;
     }
     return s8; // no enumerator
 }
@@ -363,20 +363,20 @@ inline narrow_element element_of(const narrow_panels &p) {
 enum class widening { in_registers, to_bytes, to_floats, beside };
 
 /// As measured with AVX2: to widen s8 costs a tile less than to load floats.
-inline widening widening_of(const narrow_panels &p, narrow_element element, std::int64_t rows) {
-    using enum narrow_element;
+inline widening widening_of(const weight_only_panels &p, weight_element element, std::int64_t rows) {
+    using enum weight_element;
     const bool is_float8 = element == f8_e4m3 || element == f8_e5m2;
     if (p.are_weights_scaled || (element == s8_with_zero_points && rows > 4 * tile_rows)
             || (is_float8 && rows > 2 * tile_rows))
         return widening::to_floats;
-    if (p.code != narrow_code::u4) return widening::in_registers;
+    if (p.code != weight_code::u4) return widening::in_registers;
     return rows == 1 ? widening::beside : widening::to_bytes;
 }
 
 /// Calls f<element>.
 template <typename F>
-void with_element(narrow_element element, F f) {
-    using enum narrow_element;
+void with_element(weight_element element, F f) {
+    using enum weight_element;
     switch (element) {
         case f32: return f.template operator()<f32>();
         case s8: return f.template operator()<s8>();
@@ -386,15 +386,15 @@ void with_element(narrow_element element, F f) {
     }
 }
 
-/// A part's memory, as narrow_scratch_floats() counts it.
+/// A part's memory, as weight_only_scratch_floats() counts it.
 template <typename V>
 struct panel_scratch {
-    static constexpr auto buffer = narrow_buffer_floats(panel_columns<V>);
+    static constexpr auto buffer = weight_only_buffer_floats(panel_columns<V>);
     explicit panel_scratch(float *first)
         : bytes(reinterpret_cast<std::int8_t *>(first))
         , floats(first + buffer)
         , accumulators(first + 2 * buffer)
-        , padded_sums(accumulators + most_narrow_rows * panel_columns<V>) {}
+        , padded_sums(accumulators + max_weight_only_rows * panel_columns<V>) {}
 
     std::int8_t *bytes;
     float *floats, *accumulators, *padded_sums;
@@ -403,7 +403,7 @@ struct panel_scratch {
 /// Rows of weights that are multiplied at a time, at most. Bytes that are read once are one chunk. Others are of an
 /// even number of rows.
 template <typename V>
-std::int64_t chunk_rows(const narrow_panels &p, widening how, std::int64_t rows_of_x, int panels) {
+std::int64_t chunk_rows(const weight_only_panels &p, widening how, std::int64_t rows_of_x, int panels) {
     const bool is_one_chunk = how == widening::in_registers && rows_of_x <= tile_rows
             && vectors_for<V>(static_cast<int>(rows_of_x)) >= panel_vectors;
     return is_one_chunk ? p.inner : widened_bytes / (panel_columns<V> * panels * (how == widening::to_floats ? 4 : 1));
@@ -411,7 +411,7 @@ std::int64_t chunk_rows(const narrow_panels &p, widening how, std::int64_t rows_
 
 /// The rows of weights from k on that are multiplied next: whole blocks, or a part of one.
 template <typename V>
-void take_chunk(tile_call &t, const narrow_panels &p, std::int64_t k, std::int64_t chunk, std::int64_t panel) {
+void take_chunk(tile_call &t, const weight_only_panels &p, std::int64_t k, std::int64_t chunk, std::int64_t panel) {
     const auto in_block = k % p.block, rest = p.inner - k;
     t.count = p.block <= chunk ? chunk / p.block * p.block : p.block - in_block < chunk ? p.block - in_block : chunk;
     if (t.count > rest) t.count = rest;
@@ -426,7 +426,7 @@ void take_chunk(tile_call &t, const narrow_panels &p, std::int64_t k, std::int64
 
 /// Sets the chunk's weights, which begin at row k: where they lie, or widened in the scratch memory.
 template <typename V>
-void widen_chunk(tile_call &t, const narrow_panels &p, widening how, narrow_element element, std::int64_t k,
+void widen_chunk(tile_call &t, const weight_only_panels &p, widening how, weight_element element, std::int64_t k,
         std::int64_t panel, int panels, const panel_scratch<V> &scratch) {
     const auto *const given = p.weights + panel * p.panel_bytes + k * panel_columns<V>; // of bytes
     if (how == widening::in_registers) {
@@ -439,13 +439,13 @@ void widen_chunk(tile_call &t, const narrow_panels &p, widening how, narrow_elem
     for (int i = 0; i < panels; ++i) {
         const rows_of_panel rows = {k, t.count, panel + i};
         const void *weights = given + i * p.panel_bytes;
-        if (p.code == narrow_code::u4) {
+        if (p.code == weight_code::u4) {
             auto *const bytes = scratch.bytes + i * t.weights_of_panel;
             widen_nibbles<V>(p, rows, bytes);
             weights = bytes;
         }
         if (how == widening::to_floats)
-            with_element(element, [&]<narrow_element of>() {
+            with_element(element, [&]<weight_element of>() {
                 widen_to_floats<V, of>(p, rows, weights, scratch.floats + i * t.weights_of_panel);
             });
     }
@@ -453,8 +453,8 @@ void widen_chunk(tile_call &t, const narrow_panels &p, widening how, narrow_elem
 
 /// One panel, or two beside each other.
 template <typename V>
-void multiply_panel(const narrow_panels &p, const float_rows &x, std::int64_t x_of_tile, std::int64_t panel, int panels,
-        float *y, std::int64_t y_stride, float *scratch_memory) {
+void multiply_panel(const weight_only_panels &p, const float_rows &x, std::int64_t x_of_tile, std::int64_t panel,
+        int panels, float *y, std::int64_t y_stride, float *scratch_memory) {
     const auto element = element_of(p);
     const auto how = widening_of(p, element, x.rows);
     const panel_scratch<V> scratch(scratch_memory);
@@ -483,8 +483,8 @@ void multiply_panel(const narrow_panels &p, const float_rows &x, std::int64_t x_
             take_chunk<V>(t, p, k, chunk, panel);
             t.x = x.first + k * x.step;
             widen_chunk(t, p, how, element, k, panel, panels, scratch);
-            with_element(how == widening::to_floats ? narrow_element::f32 : element,
-                    [&]<narrow_element of>() { multiply_rows<V, of>(t, x.rows, panels); });
+            with_element(how == widening::to_floats ? weight_element::f32 : element,
+                    [&]<weight_element of>() { multiply_rows<V, of>(t, x.rows, panels); });
         }
     const auto size = static_cast<std::size_t>(t.columns) * sizeof *y;
     for (std::int64_t m = 0; m < x.rows && (is_padded || p.inner == 0); ++m)
@@ -504,12 +504,12 @@ inline void copy_tile(const float *x, std::int64_t step, std::int64_t rows, std:
 }
 
 template <typename V>
-void multiply_narrow(const narrow_panels &p, const float_rows &given, parallel::range panels, float *y,
+void multiply_weight_only(const weight_only_panels &p, const float_rows &given, parallel::range panels, float *y,
         std::int64_t y_stride, float *scratch) {
     auto x = given;
     auto x_of_tile = tile_rows * x.stride;
     if (x.step != 1) { // each tile has its elements together, in fewer lines of the first-level cache
-        auto *const copied = scratch + narrow_scratch_floats(panel_columns<V>);
+        auto *const copied = scratch + weight_only_scratch_floats(panel_columns<V>);
         x_of_tile = tile_rows * p.inner;
         for (std::int64_t first = 0; first < x.rows; first += tile_rows)
             copy_tile(x.first + first, x.step, x.rows - first, p.inner, copied + first * p.inner);
@@ -531,7 +531,7 @@ struct fused : V {
 };
 
 template <typename V, typename Fused = std::conditional_t<V::has_fma, V, fused<V>>>
-constexpr narrow_kind narrow_of = {multiply_narrow<Fused>, panel_columns<Fused>};
+constexpr weight_only_loop weight_only_of = {multiply_weight_only<Fused>, panel_columns<Fused>};
 
 } // namespace
 } // namespace dynquant::layers

@@ -16,19 +16,19 @@
 namespace dynquant::layers {
 namespace {
 
-using kind = float_step::kind;
+using kind = post_op_kind;
 
 std::uint32_t bits(float value) { // 0 and -0 differ
     return std::bit_cast<std::uint32_t>(value);
 }
 
 /// x_scale: of `scale`.
-float expected_of(std::int32_t sum, const std::vector<step> &steps, std::int64_t channel, float x_scale = 1) {
+float expected_of(std::int32_t sum, const std::vector<post_op> &steps, std::int64_t channel, float x_scale = 1) {
     return test::oracle::after(steps, static_cast<float>(sum), channel, x_scale);
 }
 
-std::vector<test::tested<const float_steps_loops *>> functions() {
-    return test::runnable(float_steps_table);
+std::vector<test::tested<const epilogue_loops *>> functions() {
+    return test::runnable(epilogue_table);
 }
 
 class draws {
@@ -52,13 +52,14 @@ class draws {
 };
 
 /// Most kinds of steps. x is multiplied by a clipped sum, as in HardSwish, with and without a factor in the sum.
-std::vector<step> drawn_steps(draws &draw, std::int64_t channels) {
+std::vector<post_op> drawn_steps(draws &draw, std::int64_t channels) {
     const auto some = [&] { return draw.floats(draw.coin() ? 1 : channels); };
-    std::vector<step> steps = {{kind::multiply, {1e-8F}}, {kind::multiply, some()}, {kind::add, some()}, {kind::save}};
+    std::vector<post_op> steps = {
+            {kind::multiply, {1e-8F}}, {kind::multiply, some()}, {kind::add, some()}, {kind::save}};
     if (draw.coin()) steps.push_back({kind::multiply, some()});
     if (draw.coin()) steps.push_back({kind::add, some()});
     steps.push_back({kind::add, draw.coin() ? some() : std::vector {3.0F}});
-    for (const auto &s : std::vector<step> {{kind::clip, {0}, {6}}, {kind::multiply_saved}, {kind::divide, {6}},
+    for (const auto &s : std::vector<post_op> {{kind::clip, {0}, {6}}, {kind::multiply_saved}, {kind::divide, {6}},
                  {kind::leaky_relu, some()}, {kind::clip, {-2}, {std::numeric_limits<float>::infinity()}}})
         steps.push_back(s);
     return steps;
@@ -66,9 +67,9 @@ std::vector<step> drawn_steps(draws &draw, std::int64_t channels) {
 
 /// A factor and what may follow it: a summand, a clip, or a clip in a product as in HardSwish, with and without
 /// division; and a step that none of these has.
-std::vector<step> drawn_chain(draws &draw, std::int64_t channels) {
+std::vector<post_op> drawn_chain(draws &draw, std::int64_t channels) {
     const auto some = [&] { return draw.floats(draw.coin() ? 1 : channels); };
-    std::vector<step> steps = {{kind::multiply, {draw.coin() ? 1e-8F : -1e-8F}}};
+    std::vector<post_op> steps = {{kind::multiply, {draw.coin() ? 1e-8F : -1e-8F}}};
     if (draw.coin()) steps.push_back({kind::add, some()});
     if (draw.coin()) {
         steps.push_back({kind::save});
@@ -84,14 +85,14 @@ std::vector<step> drawn_chain(draws &draw, std::int64_t channels) {
     return steps;
 }
 
-std::vector<float_step> views_of(const std::vector<step> &steps) {
-    std::vector<float_step> views;
+std::vector<post_op_view> views_of(const std::vector<post_op> &steps) {
+    std::vector<post_op_view> views;
     for (const auto &s : steps)
         views.push_back({s.what, s.a, s.b, s.table});
     return views;
 }
 
-TEST(float_steps, are_the_operators_one_by_one) {
+TEST(epilogue, are_the_operators_one_by_one) {
     draws draw;
     for (const std::int64_t channels : {1, 3, 7, 8, 9, 16, 24, 63, 64, 65, 130, 256, 300, 521})
         for (const std::int64_t positions : {1, 2, 7, 8, 15, 16, 17, 33}) {
@@ -102,7 +103,7 @@ TEST(float_steps, are_the_operators_one_by_one) {
                 for (const bool has_bias : {true, false})
                     for (const auto &by : functions()) {
                         std::vector<float> y(sums.size());
-                        const float_steps chain {views, step_result::f32, has_bias ? bias.data() : nullptr};
+                        const epilogue chain {views, step_result::f32, has_bias ? bias.data() : nullptr};
                         const rows_of_sums rows {sums.data(), false, channels, y.data(),
                                 is_channels_last ? channels : 1, is_channels_last ? 1 : positions};
                         {
@@ -123,7 +124,7 @@ TEST(float_steps, are_the_operators_one_by_one) {
         }
 }
 
-TEST(float_steps, of_planes) {
+TEST(epilogue, of_planes) {
     draws draw;
     constexpr std::int64_t channels = 5, first = 2; // of the parameters
     for (const std::int64_t positions : {1, 7, 8, 63, 64, 65, 100, 128, 130, 256, 300, 521})
@@ -137,7 +138,7 @@ TEST(float_steps, of_planes) {
                     std::vector<float> y(static_cast<std::size_t>(channels * y_plane), 77);
                     {
                         const parallel::float_control control;
-                        const float_steps chain {views, step_result::f32, has_bias ? bias.data() : nullptr};
+                        const epilogue chain {views, step_result::f32, has_bias ? bias.data() : nullptr};
                         by.code->planes(chain, {sums.data(), plane, first, 2, positions, y.data(), y_plane});
                         by.code->planes(chain,
                                 {sums.data() + 2 * plane, plane, first + 2, channels - 2, positions,
@@ -158,13 +159,13 @@ TEST(float_steps, of_planes) {
 }
 
 /// row_stride 1: each position has its own; 0: all have the first.
-TEST(float_steps, scale_and_subtract_by_position) {
+TEST(epilogue, scale_and_subtract_by_position) {
     draws draw;
     for (const std::int64_t channels : {1, 7, 8, 24, 65, 130, 300, 521})
         for (const std::int64_t positions : {1, 7, 16, 33}) {
-            const std::vector<step> steps = {
+            const std::vector<post_op> steps = {
                     {kind::scale, draw.floats(draw.coin() ? 1 : channels)}, {kind::add, {0.5F}}};
-            const std::vector<float_step> views {{kind::scale, steps[0].a}, {kind::add, steps[1].a}};
+            const std::vector<post_op_view> views {{kind::scale, steps[0].a}, {kind::add, steps[1].a}};
             const auto sums = draw.integers(positions * channels), bias = draw.integers(channels);
             auto zero_points = draw.integers(positions), weight_sums = draw.integers(channels);
             for (auto &value : zero_points)
@@ -179,8 +180,8 @@ TEST(float_steps, scale_and_subtract_by_position) {
                                 is_last ? 1 : positions};
                         const bool is_planes = layout == std::string("planes");
                         if (is_planes && stride == 1) continue;
-                        const float_steps chain {views, step_result::f32, bias.data(), scales.data(),
-                                zero_points.data(), weight_sums.data(), stride};
+                        const epilogue chain {views, step_result::f32, bias.data(), scales.data(), zero_points.data(),
+                                weight_sums.data(), stride};
                         {
                             const parallel::float_control control;
                             if (is_planes)
@@ -204,7 +205,7 @@ TEST(float_steps, scale_and_subtract_by_position) {
         }
 }
 
-TEST(float_steps, looks_up_every_float16) {
+TEST(epilogue, looks_up_every_float16) {
     constexpr std::int64_t channels = 65536;
     std::vector<std::uint8_t> table;
     std::vector<float> exact, between;
@@ -225,7 +226,7 @@ TEST(float_steps, looks_up_every_float16) {
             }
             expected.push_back(table[bits]);
         }
-        const std::vector<float_step> steps = {{kind::multiply, factors}, {kind::look_up, {}, {}, table}};
+        const std::vector<post_op_view> steps = {{kind::multiply, factors}, {kind::look_up, {}, {}, table}};
         for (const bool is_channels_last : {true, false})
             for (const auto &by : functions()) {
                 std::vector<std::uint8_t> y(sums.size());
@@ -239,9 +240,9 @@ TEST(float_steps, looks_up_every_float16) {
     }
 }
 
-TEST(float_steps, nan_stays) {
+TEST(epilogue, nan_stays) {
     const std::vector<float> nan {std::numeric_limits<float>::quiet_NaN()}, zero {0}, six {6};
-    const std::vector<std::vector<float_step>> chains = {{{kind::multiply, nan}, {kind::clip, zero, six}},
+    const std::vector<std::vector<post_op_view>> chains = {{{kind::multiply, nan}, {kind::clip, zero, six}},
             {{kind::save}, {kind::multiply, nan}, {kind::add, six}, {kind::clip, zero, six}, {kind::multiply_saved}},
             {{kind::save}, {kind::add, nan}, {kind::clip, zero, six}, {kind::multiply_saved}}};
     const std::vector<std::int32_t> sums(70, 3);
@@ -254,7 +255,7 @@ TEST(float_steps, nan_stays) {
         }
 }
 
-TEST(float_steps, a_bias_wraps) {
+TEST(epilogue, a_bias_wraps) {
     const std::vector<std::int32_t> sums {std::numeric_limits<std::int32_t>::max()}, bias {1};
     for (const auto &by : functions()) {
         float y = 0;
@@ -263,7 +264,7 @@ TEST(float_steps, a_bias_wraps) {
     }
 }
 
-TEST(float_steps, quantized_to_bytes) {
+TEST(epilogue, quantized_to_bytes) {
     // Steps of 1/4 from -40 to 220 by the channel, quantized by scale 0.5 and zero point 3.
     const std::int64_t positions = 21, channels = 50;
     const std::vector<float> quarter {0.25F}, half {0.5F}, three {3}, lowest {-128}, highest {127}, zero {0},
@@ -272,7 +273,7 @@ TEST(float_steps, quantized_to_bytes) {
     for (std::int32_t i = 0; i < positions * channels; ++i)
         sums.push_back(i - 160);
     for (const bool is_signed : {false, true}) {
-        const std::vector<float_step> steps = {{kind::multiply, quarter}, {kind::divide, half}, {kind::round},
+        const std::vector<post_op_view> steps = {{kind::multiply, quarter}, {kind::divide, half}, {kind::round},
                 {kind::add, three}, {kind::saturate, is_signed ? lowest : zero, is_signed ? highest : most}};
         for (const bool is_channels_last : {true, false})
             for (const auto &by : functions()) {
@@ -296,9 +297,9 @@ TEST(float_steps, quantized_to_bytes) {
     }
 }
 
-TEST(float_steps, nan_saturates_to_the_lowest) {
+TEST(epilogue, nan_saturates_to_the_lowest) {
     const std::vector<float> nan {std::numeric_limits<float>::quiet_NaN()}, lowest {-128}, highest {127};
-    const std::vector<float_step> steps = {{kind::multiply, nan}, {kind::round}, {kind::saturate, lowest, highest}};
+    const std::vector<post_op_view> steps = {{kind::multiply, nan}, {kind::round}, {kind::saturate, lowest, highest}};
     const std::vector<std::int32_t> sums(40, 3);
     for (const auto &by : functions()) {
         std::vector<std::int8_t> y(sums.size());
@@ -307,7 +308,7 @@ TEST(float_steps, nan_saturates_to_the_lowest) {
     }
 }
 
-TEST(float_steps, sums_that_stay_integers) {
+TEST(epilogue, sums_that_stay_integers) {
     const std::int64_t positions = 19, channels = 21;
     std::vector<std::int32_t> sums, bias;
     for (std::int32_t i = 0; i < positions * channels; ++i)

@@ -1,4 +1,4 @@
-// Narrow layers of graphs: which weights they have, and why other products are none.
+// Weight-only layers of graphs: which weights they have, and why other products are none.
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -23,15 +23,15 @@ builder narrow(bool is_transposed = false) {
     return b;
 }
 
-narrow_description narrow_of(const builder &b) {
-    return describe_narrow(b.g, *b.find().found);
+weight_only_description weight_only_of(const builder &b) {
+    return describe_weight_only(b.g, *b.find().found);
 }
 
-TEST(narrow_match, narrow_weights_have_scales_of_all_of_columns_rows_or_blocks) {
+TEST(weight_only_match, weight_only_weights_have_scales_of_all_of_columns_rows_or_blocks) {
     for (const bool is_transposed : {false, true}) {
         const std::int64_t inner = is_transposed ? 1 : 0;
         auto b = narrow(is_transposed);
-        auto w = narrow_of(b).weights;
+        auto w = weight_only_of(b).weights;
         EXPECT_EQ(w.is_transposed, is_transposed);
         EXPECT_EQ((dims {w.inner, w.columns, w.block, w.scale_columns}), (dims {4, 5, 4, 1}));
         EXPECT_EQ(w.type, data_type::u8);
@@ -41,20 +41,20 @@ TEST(narrow_match, narrow_weights_have_scales_of_all_of_columns_rows_or_blocks) 
         b.add_floats("s", {5});
         b.add_bytes("z", {5}, 8);
         b.g.nodes.front().attributes["axis"] = 1 - inner;
-        w = narrow_of(b).weights;
+        w = weight_only_of(b).weights;
         EXPECT_EQ((dims {w.block, w.scale_columns}), (dims {4, 5}));
         EXPECT_EQ(w.zero_points, std::vector(5, 8));
 
         b.add_floats("s", {4});
         b.add_bytes("z", {4}, 8);
         b.g.nodes.front().attributes["axis"] = inner - 2;
-        w = narrow_of(b).weights;
+        w = weight_only_of(b).weights;
         EXPECT_EQ((dims {w.block, w.scale_columns}), (dims {1, 1}));
 
         b.add_floats("s", is_transposed ? dims {5, 2} : dims {2, 5}, 0);
         b.add_bytes("z", is_transposed ? dims {5, 2} : dims {2, 5}, 8);
         b.g.nodes.front().attributes["block_size"] = std::int64_t {3}; // the second block is short
-        w = narrow_of(b).weights;
+        w = weight_only_of(b).weights;
         EXPECT_EQ((dims {w.block, w.scale_columns}), (dims {3, 5}));
         EXPECT_EQ(w.scales,
                 is_transposed ? (std::vector<float> {0, 2, 4, 6, 8, 1, 3, 5, 7, 9})
@@ -62,19 +62,19 @@ TEST(narrow_match, narrow_weights_have_scales_of_all_of_columns_rows_or_blocks) 
     }
 }
 
-TEST(narrow_match, narrow_zero_points_of_4_bits) {
+TEST(weight_only_match, weight_only_zero_points_of_4_bits) {
     auto b = narrow();
     b.add_bytes("w", {4, 5}, 0x21, data_type::s4);
     b.add_floats("s", {5});
     b.add_constant("z", data_type::s4, {5}, std::vector<std::uint8_t> {0x81, 0x7f, 0x0e});
-    EXPECT_EQ(narrow_of(b).weights.zero_points, (std::vector {1, -8, -1, 7, -2}));
+    EXPECT_EQ(weight_only_of(b).weights.zero_points, (std::vector {1, -8, -1, 7, -2}));
     b.add_bytes("w", {4, 5}, 0x21, data_type::u4);
     b.add_constant("z", data_type::u4, {5}, std::vector<std::uint8_t> {0x81, 0x7f, 0x0e});
-    EXPECT_EQ(narrow_of(b).weights.zero_points, (std::vector {1, 8, 15, 7, 14}));
+    EXPECT_EQ(weight_only_of(b).weights.zero_points, (std::vector {1, 8, 15, 7, 14}));
 }
 
 /// Weights are float16 where DequantizeLinear gives that, to a Cast; with output_dtype float only its scales are.
-TEST(narrow_match, narrow_scales_of_float16) {
+TEST(weight_only_match, weight_only_scales_of_float16) {
     for (const bool casts : {false, true}) {
         builder b;
         b.add("x", data_type::f32, dims {3, 4});
@@ -85,7 +85,7 @@ TEST(narrow_match, narrow_scales_of_float16) {
         if (casts) b.cast("wf", "wc");
         b.then("MatMul", {"x", casts ? "wc" : "wf"}, {"y"});
         EXPECT_EQ(b.find().found->nodes.size(), b.g.nodes.size());
-        const auto w = narrow_of(b).weights;
+        const auto w = weight_only_of(b).weights;
         EXPECT_EQ(w.scales, (std::vector<float> {1, 0.5F, -2, 0x1p-24F, 65504}));
         EXPECT_EQ(w.are_float16, casts);
         b.then("Neg", {"wf"}, {"n"});
@@ -93,7 +93,7 @@ TEST(narrow_match, narrow_scales_of_float16) {
     }
 }
 
-TEST(narrow_match, narrow_layers_go_on_with_steps) {
+TEST(weight_only_match, weight_only_layers_go_on_with_steps) {
     auto b = narrow();
     b.add_floats("c", {5}, 1);
     b.g.nodes.back().inputs.push_back(b.at("c"));
@@ -111,7 +111,7 @@ TEST(narrow_match, narrow_layers_go_on_with_steps) {
 }
 
 /// MatMul's result has as many dimensions as x, or an unknown number.
-TEST(narrow_match, constants_add_no_dimensions) {
+TEST(weight_only_match, constants_add_no_dimensions) {
     const auto nodes = [](std::optional<dims> x, const dims &c) {
         auto b = narrow();
         b["x"].shape = std::move(x);
@@ -126,7 +126,7 @@ TEST(narrow_match, constants_add_no_dimensions) {
     EXPECT_EQ(nodes(std::nullopt, {5}), 3U);
 }
 
-TEST(narrow_match, says_why_a_product_of_floats_is_no_narrow_layer) {
+TEST(weight_only_match, says_why_a_product_of_floats_is_no_weight_only_layer) {
     const auto reason = [](auto change) {
         auto b = narrow();
         change(b);
@@ -172,7 +172,7 @@ TEST(narrow_match, says_why_a_product_of_floats_is_no_narrow_layer) {
             "its weights have blocks along their columns");
 }
 
-TEST(narrow_match, a_convolution_of_one_tap_is_narrow) {
+TEST(weight_only_match, a_convolution_of_one_tap_is_weight_only) {
     builder b;
     b.add("x", data_type::f32, dims {2, 4, 3, 3});
     b.add_bytes("w", {5, 4, 1, 1}, 7, data_type::s8);
@@ -183,11 +183,11 @@ TEST(narrow_match, a_convolution_of_one_tap_is_narrow) {
     b.add("y", data_type::f32, dims {2, 5, 3, 3});
     b.then("Conv", {"x", "wf", "c"}, {"y"});
     const char *const several = "expected a Conv of one tap and one group, without strides and pads";
-    const auto d = narrow_of(b);
+    const auto d = weight_only_of(b);
     EXPECT_TRUE(d.is_convolution && d.weights.is_transposed);
     EXPECT_EQ(
             (dims {d.weights.inner, d.weights.columns, d.weights.block, d.weights.scale_columns}), (dims {4, 5, 4, 5}));
-    EXPECT_EQ(d.steps.size(), 1U);
+    EXPECT_EQ(d.post_ops.size(), 1U);
     b.g.nodes.back().attributes["strides"] = std::vector<std::int64_t> {2, 1};
     EXPECT_EQ(b.find().reason, several);
     b.g.nodes.back().attributes["strides"] = std::vector<std::int64_t> {1, 1};

@@ -24,9 +24,9 @@ struct quantized_x {
 };
 
 /// The memory of a run, which the caller keeps: it serves any layer, and only grows. Each run at a time needs its own.
-struct run_memory {
+struct workspace {
     template <typename T, typename Memory>
-    static T *grown(std::vector<T, Memory> &to, std::size_t count) {
+    static T *ensure_size(std::vector<T, Memory> &to, std::size_t count) {
         if (to.size() < count) to.resize(count);
         return to.data();
     }
@@ -41,7 +41,7 @@ struct run_memory {
 
         /// Before the part runs, which must not throw.
         void make_padding(std::int64_t bytes) {
-            grown(padding, static_cast<std::size_t>(bytes));
+            ensure_size(padding, static_cast<std::size_t>(bytes));
             padded_with.reset();
         }
         /// What make_padding() made, filled with the zero point of an image.
@@ -56,13 +56,13 @@ struct run_memory {
     std::vector<std::int32_t> bias;
 
     /// Before parts run, which must not throw.
-    void make_parts(int count) { grown(parts, static_cast<std::size_t>(count)); }
+    void make_parts(int count) { ensure_size(parts, static_cast<std::size_t>(count)); }
 };
 
 /// Sums of some positions, numbered through all images, in some channels. One after another: the channels of a
 /// position, or, where `plane` is not 0, the positions of a channel, from channel to channel `plane` sums apart; these
 /// are of one image.
-struct sums_block {
+struct accumulator_block {
     parallel::range positions;
     const std::int32_t *sums;
     std::int64_t first_channel, channels;
@@ -76,13 +76,13 @@ class block_consumer {
     template <typename Function>
     block_consumer(const Function &function)
         : function_(&function)
-        , call_([](const void *f, const sums_block &block) { (*static_cast<const Function *>(f))(block); }) {}
+        , call_([](const void *f, const accumulator_block &block) { (*static_cast<const Function *>(f))(block); }) {}
 
-    void operator()(const sums_block &block) const { call_(function_, block); }
+    void operator()(const accumulator_block &block) const { call_(function_, block); }
 
   private:
     const void *function_;
-    void (*call_)(const void *, const sums_block &);
+    void (*call_)(const void *, const accumulator_block &);
 };
 
 /// The zero point of an image.
@@ -91,23 +91,22 @@ inline std::int32_t zero_point_of(std::span<const std::int32_t> zero_points, std
 }
 
 /// Computes the s32 sums of x times weights less their zero points, block by block, while they are in the second-level
-/// cache. The zero points of x are not subtracted: the caller adds find_bias(), of zero_points.hpp, or the steps
-/// subtract those of rows.
-/// Immutable.
-class block_sums {
+/// cache. The zero points of x are not subtracted: the caller adds fold_zero_point_into_bias(), of zero_points.hpp, or
+/// the steps subtract those of rows. Immutable.
+class accumulator_source {
   public:
-    block_sums() = default;
-    block_sums(const block_sums &) = delete;
-    block_sums &operator=(const block_sums &) = delete;
-    virtual ~block_sums() = default;
+    accumulator_source() = default;
+    accumulator_source(const accumulator_source &) = delete;
+    accumulator_source &operator=(const accumulator_source &) = delete;
+    virtual ~accumulator_source() = default;
 
     /// For each channel the sum of its weights less their zero points, modulo 2^32.
     virtual const std::vector<std::int32_t> &weight_sums() const = 0;
     /// Whether x is channels first, else channels last.
-    virtual bool takes_planar() const { return false; }
+    virtual bool takes_channels_first() const { return false; }
     /// Calls the consumer for each block, from several threads. Pads x with its zero point: one, or one for each image.
     /// Thread-safe.
-    virtual void run_blocks(const void *x, std::span<const std::int32_t> x_zero_points, run_memory &memory,
+    virtual void for_each_block(const void *x, std::span<const std::int32_t> x_zero_points, workspace &memory,
             block_consumer consume) const = 0;
 };
 

@@ -8,12 +8,12 @@
 namespace dynquant::onnxruntime {
 namespace {
 
-class compiled_narrow : public fused_node {
+class compiled_weight_only : public fused_node {
   public:
-    compiled_narrow(
-            const compile_arguments &a, const layers::match::layer_match &m, std::shared_ptr<narrow_memory_pool> memory)
+    compiled_weight_only(const compile_arguments &a, const layers::match::layer_match &m,
+            std::shared_ptr<weight_only_workspace_pool> memory)
         : fused_node(a)
-        , layer_(describe_narrow(a.g, m), environment::usable_features())
+        , layer_(describe_weight_only(a.g, m), environment::usable_features())
         , x_input_(index_of(a.g, m.x, a.inputs))
         , idle_(std::move(memory)) {
         if (const auto &shape = a.g.values[m.x].shape; is_known(shape)) layer_.y_of(*shape);
@@ -24,21 +24,21 @@ class compiled_narrow : public fused_node {
         const auto &x = *input_of(api_, context, x_input_);
         const dims shape(shape_of(api_, x));
         auto *const y = static_cast<float *>(make_output(api_, context, 0, layer_.y_of(shape)));
-        auto memory = idle_->take([] { return std::make_unique<layers::narrow_layer::memory>(); });
+        auto memory = idle_->take([] { return std::make_unique<layers::weight_only_layer::memory>(); });
         layer_.run(static_cast<const float *>(data_of(api_, x)), shape, y, *memory);
         idle_->give_back(std::move(memory));
     }
 
-    layers::narrow_layer layer_;
+    layers::weight_only_layer layer_;
     std::size_t x_input_;
-    std::shared_ptr<narrow_memory_pool> idle_;
+    std::shared_ptr<weight_only_workspace_pool> idle_;
 };
 
 } // namespace
 
-std::unique_ptr<fused_node> compile_narrow(
-        const compile_arguments &a, const layers::match::layer_match &m, std::shared_ptr<narrow_memory_pool> memory) {
-    return std::make_unique<compiled_narrow>(a, m, std::move(memory));
+std::unique_ptr<fused_node> compile_weight_only(const compile_arguments &a, const layers::match::layer_match &m,
+        std::shared_ptr<weight_only_workspace_pool> memory) {
+    return std::make_unique<compiled_weight_only>(a, m, std::move(memory));
 }
 
 } // namespace dynquant::onnxruntime

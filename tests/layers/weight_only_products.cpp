@@ -1,4 +1,4 @@
-// Products by narrow weights are what narrow_product.hpp defines, bit for bit, by each instruction set that this
+// Products by narrow weights are what weight_only_product.hpp defines, bit for bit, by each instruction set that this
 // processor has, and as far from the exact sums as it says.
 #include <algorithm>
 #include <array>
@@ -28,7 +28,7 @@ using tested_features = test::tested<targets::features>;
 std::vector<tested_features> runnable_features() {
     std::vector<tested_features> result;
     for (const auto &[name, needs] : targets::instruction_sets)
-        for (const auto &kind : test::runnable(narrow_table))
+        for (const auto &kind : test::runnable(weight_only_table))
             if (name == kind.name) result.push_back({name, needs});
     return result;
 }
@@ -68,7 +68,7 @@ struct sample {
             test::set_bits(type, result.data(), i, codes[static_cast<std::size_t>(i)]);
         return result;
     }
-    narrow_weights weights(const std::vector<std::byte> &data) const {
+    weight_only_weights weights(const std::vector<std::byte> &data) const {
         return {type, inner, columns, data.data(), is_transposed, block, scales, zero_points, scale_columns,
                 is_float16};
     }
@@ -76,7 +76,7 @@ struct sample {
     std::vector<float> expected() const {
         const auto data = packed();
         const auto of = weights(data);
-        const auto w = oracle::narrow_factors(of, data);
+        const auto w = oracle::weight_only_factors(of, data);
         std::vector<float> y(static_cast<std::size_t>(rows * y_stride()), untouched);
         for (std::int64_t m = 0; m < rows; ++m)
             for (std::int64_t n = 0; n < columns; ++n)
@@ -97,13 +97,13 @@ sample of_extents(data_type type, std::int64_t rows, std::int64_t inner, std::in
     return s;
 }
 
-std::vector<float> run(const narrow_product &product, const sample &s, narrow_memory &memory) {
+std::vector<float> run(const weight_only_product &product, const sample &s, weight_only_workspace &memory) {
     std::vector<float> y(static_cast<std::size_t>(s.rows * s.y_stride()), untouched);
     product.run({s.x.data(), s.rows, s.x_stride()}, y.data(), s.y_stride(), memory);
     return y;
 }
 
-narrow_product product_of(const sample &s, targets::features available) {
+weight_only_product product_of(const sample &s, targets::features available) {
     const auto data = s.packed();
     return {s.weights(data), available};
 }
@@ -177,9 +177,9 @@ class drawing {
 /// Of eight threads, for parts of little work.
 const parallel::executor small_parts = {[] { return 8; }, parallel::tbb_executor.run, 16};
 
-class narrow_products : public testing::TestWithParam<tested_features> {
+class weight_only_products : public testing::TestWithParam<tested_features> {
   protected:
-    narrow_product product(const sample &s) const { return product_of(s, GetParam().code); }
+    weight_only_product product(const sample &s) const { return product_of(s, GetParam().code); }
 
     /// On one thread and on several; of drawn types where extents are given.
     void expect_both_defined(const sample &s) {
@@ -198,10 +198,10 @@ class narrow_products : public testing::TestWithParam<tested_features> {
     }
 
     drawing draw_;
-    narrow_memory memory_;
+    weight_only_workspace memory_;
 };
 
-TEST_P(narrow_products, of_each_number_of_rows) {
+TEST_P(weight_only_products, of_each_number_of_rows) {
     for (std::int64_t rows = 1; rows <= 40; ++rows)
         expect_both_defined(rows, 37, 70);
     for (const std::int64_t rows : {95, 96, 97, 200}) // up to 96 are computed at once
@@ -209,13 +209,13 @@ TEST_P(narrow_products, of_each_number_of_rows) {
             expect_both_defined(rows, 20, columns);
 }
 
-TEST_P(narrow_products, of_each_number_of_columns) {
+TEST_P(weight_only_products, of_each_number_of_columns) {
     for (std::int64_t columns = 1; columns <= 140; ++columns)
         for (const std::int64_t rows : {1, 4, 6, 26})
             expect_both_defined(rows, 19, columns);
 }
 
-TEST_P(narrow_products, of_random_extents) {
+TEST_P(weight_only_products, of_random_extents) {
     for (int i = 0; i < 400; ++i) {
         const auto rows = draw_.number(0, 3) == 0 ? draw_.number(9, 20) : draw_.number(1, 9);
         expect_both_defined(draw_.integers(rows, draw_.number(1, 70), draw_.number(1, 70)));
@@ -225,7 +225,7 @@ TEST_P(narrow_products, of_random_extents) {
 
 /// Sums of more than a buffer of widened weights go on in the next one, whether a buffer has many blocks, some, or a
 /// part of one.
-TEST_P(narrow_products, of_long_sums) {
+TEST_P(weight_only_products, of_long_sums) {
     for (const std::int64_t block : {1, 7, 32, 128, 129, 301, 1400})
         for (const auto type : all_types)
             for (const std::int64_t rows : {1, 3, 6, 9, 26}) {
@@ -236,7 +236,7 @@ TEST_P(narrow_products, of_long_sums) {
 }
 
 /// How often weights are widened depends on their type and on the number of rows.
-TEST_P(narrow_products, of_each_type_by_many_rows) {
+TEST_P(weight_only_products, of_each_type_by_many_rows) {
     for (const auto type : all_types)
         for (const bool has_zero_points : {false, true})
             for (const std::int64_t block : {1, 5, 20, 41})
@@ -249,7 +249,7 @@ TEST_P(narrow_products, of_each_type_by_many_rows) {
 }
 
 /// What has scales of float16 is rounded to it, weight by weight, also where a buffer begins within a block.
-TEST_P(narrow_products, of_float16_weights) {
+TEST_P(weight_only_products, of_float16_weights) {
     for (const auto type : all_types)
         for (const std::int64_t block : {1, 5, 32, 301, 1400})
             for (const std::int64_t inner : {20, 33, 601})
@@ -262,7 +262,7 @@ TEST_P(narrow_products, of_float16_weights) {
 }
 
 /// As images have them, channels first.
-TEST_P(narrow_products, of_rows_whose_elements_lie_apart) {
+TEST_P(weight_only_products, of_rows_whose_elements_lie_apart) {
     for (const std::int64_t rows : {1, 2, 7, 49, 95, 97, 230})
         for (int i = 0; i < 3; ++i) {
             const auto s = draw_.integers(rows, draw_.number(1, 150), draw_.number(1, 70));
@@ -282,7 +282,7 @@ TEST_P(narrow_products, of_rows_whose_elements_lie_apart) {
         }
 }
 
-TEST_P(narrow_products, of_the_longest_sums_of_the_scalar_loop) {
+TEST_P(weight_only_products, of_the_longest_sums_of_the_scalar_loop) {
     for (const auto type : {data_type::s8, data_type::u4}) {
         auto s = of_extents(type, 1, 9001, 9, 9001);
         expect_both_defined(draw_.fill(s, true));
@@ -290,7 +290,7 @@ TEST_P(narrow_products, of_the_longest_sums_of_the_scalar_loop) {
 }
 
 /// All codes by all zero points of a type: the differences of bytes have 9 bits, those of 4 bits have 5.
-TEST_P(narrow_products, of_all_codes_and_zero_points) {
+TEST_P(weight_only_products, of_all_codes_and_zero_points) {
     for (const auto type : integer_types) {
         const auto codes = codes_of(type);
         auto s = of_extents(type, 1, 1, codes * codes, 1);
@@ -305,7 +305,7 @@ TEST_P(narrow_products, of_all_codes_and_zero_points) {
     }
 }
 
-TEST_P(narrow_products, of_all_codes_of_floats) {
+TEST_P(weight_only_products, of_all_codes_of_floats) {
     for (const auto type : float_types)
         for (const std::int64_t rows : {1, 9}) {
             auto s = of_extents(type, rows, 1, 256, 1);
@@ -330,7 +330,7 @@ TEST_P(narrow_products, of_all_codes_of_floats) {
 }
 
 /// 3 * 2 * -0 is -0.
-TEST_P(narrow_products, keep_the_sign_of_a_scale_of_zero) {
+TEST_P(weight_only_products, keep_the_sign_of_a_scale_of_zero) {
     for (const std::int64_t scale_columns : {1, 5}) {
         auto s = of_extents(data_type::s8, 1, 1, 5, 1);
         s.scale_columns = scale_columns;
@@ -342,7 +342,7 @@ TEST_P(narrow_products, keep_the_sign_of_a_scale_of_zero) {
     }
 }
 
-TEST_P(narrow_products, of_nothing) {
+TEST_P(weight_only_products, of_nothing) {
     for (const auto [rows, inner, columns] :
             {std::array<std::int64_t, 3> {0, 3, 4}, {3, 0, 4}, {3, 4, 0}, {0, 0, 0}, {1, 0, 70}, {20, 0, 5}})
         for (const auto type : {data_type::s8, data_type::u8, data_type::u4, data_type::f8_e5m2})
@@ -353,7 +353,7 @@ TEST_P(narrow_products, of_nothing) {
 }
 
 /// ONNX allows blocks that are longer than all rows, up to the largest number of a file.
-TEST_P(narrow_products, of_blocks_longer_than_all_rows) {
+TEST_P(weight_only_products, of_blocks_longer_than_all_rows) {
     constexpr auto most = std::numeric_limits<std::int64_t>::max();
     for (const std::int64_t inner : {1, 2, 70})
         for (const auto block : {most, most - inner + 1, most - inner, most / 2 + 1})
@@ -366,7 +366,7 @@ TEST_P(narrow_products, of_blocks_longer_than_all_rows) {
 }
 
 /// A row does not matter for the others: one of infinities and NaN gives NaN alone.
-TEST_P(narrow_products, keeps_rows_apart) {
+TEST_P(weight_only_products, keeps_rows_apart) {
     for (const std::int64_t rows : {2, 5, 12}) {
         auto s = draw_.integers(rows, 30, 40);
         for (std::int64_t k = 0; k < s.inner; ++k)
@@ -376,7 +376,7 @@ TEST_P(narrow_products, keeps_rows_apart) {
 }
 
 /// uint8 weights around 128 are stored as their differences, which takes no zero points.
-TEST_P(narrow_products, take_the_bytes_of_their_codes) {
+TEST_P(weight_only_products, take_the_bytes_of_their_codes) {
     auto s = of_extents(data_type::u8, 2, 256, 128, 256);
     for (std::int64_t i = 0; i < s.inner * s.columns; ++i)
         s.codes.push_back(static_cast<std::uint8_t>(i * 7));
@@ -398,7 +398,7 @@ TEST_P(narrow_products, take_the_bytes_of_their_codes) {
 }
 
 /// long double has 64 bits: its sum of K exact products is within gamma(K) of 2^-64.
-TEST_P(narrow_products, are_within_the_bound_of_the_exact_sum) {
+TEST_P(weight_only_products, are_within_the_bound_of_the_exact_sum) {
     static_assert(std::numeric_limits<long double>::digits >= 64);
     for (int i = 0; i < 200; ++i) {
         const auto s =
@@ -406,7 +406,7 @@ TEST_P(narrow_products, are_within_the_bound_of_the_exact_sum) {
         const auto y = run(product(s), s, memory_);
         const auto data = s.packed();
         const auto of = s.weights(data);
-        const auto w = oracle::narrow_factors(of, data);
+        const auto w = oracle::weight_only_factors(of, data);
         const auto gamma = [](long double count, long double unit) { return count * unit / (1 - count * unit); };
         const auto roundings = oracle::are_scaled(of) ? s.inner : std::min(s.block, s.inner) + s.blocks() + 1;
         for (std::int64_t m = 0; m < s.rows; ++m)
@@ -428,7 +428,7 @@ TEST_P(narrow_products, are_within_the_bound_of_the_exact_sum) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-        of, narrow_products, testing::ValuesIn(runnable_features()), [](const auto &of) { return of.param.name; });
+        of, weight_only_products, testing::ValuesIn(runnable_features()), [](const auto &of) { return of.param.name; });
 
 } // namespace
 } // namespace dynquant::layers
