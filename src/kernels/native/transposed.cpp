@@ -186,8 +186,8 @@ class dequantized_tiles : tiles {
     /// lines.
     void transpose_pairs(std::int64_t at, std::int64_t columns, std::int64_t rows, bool is_signed, unsigned char *to) {
         alignas(64) unsigned char pairs[side / 2 * side];
-        p.loops->transpose_in(static_cast<const unsigned char *>(c.src) + at / 2, along.src_stride / 2, columns, rows / 2,
-                pairs, side);
+        p.loops->transpose_in(static_cast<const unsigned char *>(c.src) + at / 2, along.src_stride / 2, columns,
+                rows / 2, pairs, side);
         for (std::int64_t row = 0; row < rows; row += 2, to += 2 * lines.step)
             split_pairs(pairs + row / 2 * side, is_signed, to, to + lines.step);
     }
