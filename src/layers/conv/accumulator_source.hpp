@@ -23,7 +23,8 @@ struct quantized_x {
     std::vector<std::int32_t> zero_points;
 };
 
-/// The memory of a run, which the caller keeps: it serves any layer, and only grows. Each run at a time needs its own.
+/// The memory of a run. The caller keeps it and uses it again for any layer; it only grows. Runs at the same time need
+/// one each.
 struct workspace {
     template <typename T, typename Memory>
     static T *ensure_size(std::vector<T, Memory> &to, std::size_t count) {
@@ -31,7 +32,7 @@ struct workspace {
         return to.data();
     }
 
-    /// Of one part of a run.
+    /// The memory of one part of a run.
     struct part {
         line_vector<std::byte> rows, padding;
         std::vector<const std::byte *> lines, meets, taps;
@@ -39,7 +40,7 @@ struct workspace {
         const std::byte *end = nullptr;       // of x
         std::optional<std::byte> padded_with; // each byte of `padding`, if it is known
 
-        /// Before the part runs, which must not throw.
+        /// Is called before the part runs, which must not throw.
         void make_padding(std::int64_t bytes) {
             ensure_size(padding, static_cast<std::size_t>(bytes));
             padded_with.reset();
@@ -55,7 +56,7 @@ struct workspace {
     quantized_x x; // its bytes as the sums take them
     std::vector<std::int32_t> bias;
 
-    /// Before parts run, which must not throw.
+    /// Is called before parts run, which must not throw.
     void make_parts(int count) { ensure_size(parts, static_cast<std::size_t>(count)); }
 };
 
@@ -100,7 +101,7 @@ class accumulator_source {
     accumulator_source &operator=(const accumulator_source &) = delete;
     virtual ~accumulator_source() = default;
 
-    /// For each channel the sum of its weights less their zero points, modulo 2^32.
+    /// The sum of each channel's weights less their zero points, modulo 2^32.
     virtual const std::vector<std::int32_t> &weight_sums() const = 0;
     /// Whether x is channels first, else channels last.
     virtual bool takes_channels_first() const { return false; }

@@ -111,7 +111,7 @@ class im2col_convolution final : public accumulator_source {
     /// More sums would leave the second-level caches of the parts that compute them.
     static constexpr std::int64_t most_shared_sums = 256 * 1024;
 
-    /// Where x is smaller than the weights, each part reads some of these, and all of x.
+    /// Shares out the columns, where x is smaller than the weights: each part reads some of these, and all of x.
     void run_by_columns(
             const std::byte *x, zero_points of_x, int parts, workspace &memory, block_consumer consume) const {
         const auto all = p_.batch * rows_;
@@ -134,7 +134,7 @@ class im2col_convolution final : public accumulator_source {
         });
     }
 
-    /// For parts whose blocks have at most so many rows.
+    /// Makes the memory of parts whose blocks have at most so many rows.
     void prepare(workspace &memory, int parts, std::int64_t rows) const {
         memory.make_parts(parts);
         for (auto &work : std::span(memory.parts).first(static_cast<std::size_t>(parts))) {
@@ -206,7 +206,7 @@ class im2col_convolution final : public accumulator_source {
         }
     }
 
-    /// By copies of the windows.
+    /// Gathers the windows into rows (im2col), then multiplies them.
     void multiply_copies(const std::byte *x, zero_points of_x, parallel::range rows, workspace::part &work,
             std::int32_t *sums) const {
         for (std::int64_t i = 0; i < w_->lines; ++i)

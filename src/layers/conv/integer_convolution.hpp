@@ -31,11 +31,11 @@ struct integer_convolution {
 /// are packed once for all shapes.
 using packed_convolution = std::function<std::unique_ptr<const accumulator_source>(const integer_convolution &p)>;
 
-/// Few channels or filters in a group by channels_first/, if x and y may be; depthwise convolutions by depthwise/;
-/// others by im2col. w is copied.
+/// Chooses channels_first/ for few channels or filters in a group, if x and y may be channels first, depthwise/ for
+/// depthwise convolutions, and im2col for others. Copies w.
 packed_convolution pack_convolution(const integer_convolution &p, const constant_weights &w);
 
-/// By im2col: the windows are the rows of a matrix, which is multiplied by the weights.
+/// Packs for im2col: the windows are the rows of a matrix, which is multiplied by the weights.
 packed_convolution pack_im2col_convolution(const integer_convolution &p, const constant_weights &w);
 
 } // namespace dynquant::layers

@@ -49,7 +49,7 @@ struct row_group {
     bool are_adjacent;    // in a filter
 };
 
-/// In the order in which they are in a filter.
+/// All groups of rows, in the order in which a filter has them.
 std::vector<row_group> groups_of(const packed_product::problem &problem, const panel_product &p, const panel_loop &kind,
         const constant_weights &w) {
     std::vector<row_group> groups;

@@ -23,7 +23,7 @@ class packed_product {
         std::vector<std::int32_t> w_zero_points = {}; // none, one, or one for each column
     };
 
-    /// By the best panels for the processor and the weights.
+    /// Packs for the best loop for the processor and the weights.
     packed_product(const problem &p, const constant_weights &w, targets::features available);
     packed_product(problem p, const panel_loop &kind, const constant_weights &w);
     packed_product(packed_product &&) = default; // what product_ points to stays where it is

@@ -52,7 +52,7 @@ window window_of_products(std::int64_t rows) {
     return {{rows}, {rows}, {1}, {1}, {1}, {0}, {0}};
 }
 
-/// Of x channels last, dimensions in the order of x.
+/// The strides of x channels last, in the order of its dimensions.
 dims channels_last_strides(const dims &x) {
     dims strides(x.size(), 1);
     std::int64_t stride = x[1];
@@ -214,7 +214,7 @@ void layer::run(const layer_arguments &given, workspace &memory) const {
     });
 }
 
-/// For positions of an image from one on.
+/// What the positions of an image pass, from in_image on.
 epilogue layer::steps_of(const parameters &of_x, std::int64_t image, std::int64_t in_image) const {
     epilogue by {steps_, d_.result, of_x.bias.empty() ? nullptr : of_x.bias.data(), of_x.scales.data()};
     if (!d_.scales_by_row) return by;
@@ -257,7 +257,7 @@ void layer::compute_planes(const accumulator_block &block, const parameters &of_
     if (d_.table) look_up(static_cast<std::uint8_t *>(y) + at, block.channels, count);
 }
 
-/// Of some positions of one image in some channels, y is where the first one lies.
+/// Looks up some positions of one image in some channels; y is where the first one lies.
 void layer::look_up(std::uint8_t *y, std::int64_t channels, std::int64_t positions) const {
     const auto rows = y_is_channels_first_ ? channels : 1;
     const auto length = y_is_channels_first_ ? positions : positions * channels;

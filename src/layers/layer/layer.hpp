@@ -71,7 +71,7 @@ class layer_problem {
 struct layer_arguments {
     const void *x;
     void *y;
-    /// Where the layer does not quantize x and has them: one, or one for each row where it scales by row.
+    /// Empty where the layer quantizes x or knows them; else one, or one for each row where it scales by row.
     std::span<const std::int32_t> x_zero_points = {};
     std::span<const float> x_scales = {};
 };

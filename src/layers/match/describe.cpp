@@ -49,7 +49,7 @@ layer_description describe(const graph &g, const layer_match &m) {
 
 namespace {
 
-/// Of [columns, blocks] to [blocks, columns].
+/// Transposes [columns, blocks] to [blocks, columns].
 template <typename T>
 std::vector<T> transposed(const std::vector<T> &values, std::int64_t columns) {
     if (columns == 0) return values;

@@ -17,7 +17,7 @@ bool is_byte(std::optional<data_type> type) {
     return type == data_type::u8 || type == data_type::s8;
 }
 
-/// As ONNX shapes single parameters: a scalar, or a vector of one element.
+/// Whether ONNX takes it for a single parameter: a scalar, or a vector of one element.
 bool is_one_value(const dims &shape) {
     return shape.empty() || shape == dims {1};
 }

@@ -12,13 +12,13 @@ namespace {
 constexpr std::optional<data_type> types[] = {
         data_type::f8_e4m3, data_type::f8_e5m2, data_type::u8, data_type::s8, data_type::u4, data_type::s4};
 
-/// Of 8 bits.
+/// Whether all elements, of 8 bits, are 0 or -0.
 bool are_zeros(const constant &c) {
     return std::all_of(
             c.data, c.data + *volume(c.shape), [](std::byte b) { return (b & std::byte {0x7f}) == std::byte {}; });
 }
 
-/// Of a convolution that is a product of each position's channels.
+/// Whether a convolution is a product of each position's channels.
 bool has_one_tap(const node &product, const dims &shape) {
     using integers = std::vector<std::int64_t>;
     const auto are = [&](const char *name, std::int64_t value) {

@@ -13,14 +13,14 @@
 
 namespace dynquant::onnxruntime {
 
-/// Where the tensors of a node are in a call.
+/// The places that a node's tensors have in a call.
 struct node_ports {
     static constexpr std::size_t left_out = std::numeric_limits<std::size_t>::max();
 
     struct input {
         std::size_t index = left_out;
-        /// Of a constant, which is the same tensor in each call. Cached, as reading it at each run would take longer
-        /// than quantizing 256 elements.
+        /// The shape of a constant, which is the same tensor in each call. It is cached, as reading it at each run
+        /// would take longer than quantizing 256 elements.
         std::optional<dims> shape = {};
         const void *data = nullptr; // of a constant, where its address is known
     };

@@ -62,7 +62,7 @@ custom_op::custom_op(const OrtApi &runtime, const registration &o, const kernel_
     GetOutputCharacteristic = [](const OrtCustomOp *, std::size_t) { return INPUT_OUTPUT_REQUIRED; };
     GetStartVersion = [](const OrtCustomOp *) { return 1; };
     GetEndVersion = [](const OrtCustomOp *) { return std::numeric_limits<int>::max(); };
-    // For variadic inputs and outputs, of which there are none.
+    // ONNX Runtime asks for these of variadic inputs and outputs, of which there are none.
     GetVariadicInputMinArity = [](const OrtCustomOp *) { return 1; };
     GetVariadicInputHomogeneity = [](const OrtCustomOp *) { return 1; };
     GetVariadicOutputMinArity = [](const OrtCustomOp *) { return 1; };

@@ -9,7 +9,7 @@ namespace dynquant::onnxruntime {
 /// The node that a kernel is made for, without shapes.
 onnx::node read_node(const custom_op &op, const OrtKernelInfo &info);
 
-/// Where the tensors of that node are, with its constants.
+/// The places of that node's tensors, with its constants.
 node_ports read_ports(const custom_op &op, const OrtKernelInfo &info, const onnx::node &n);
 
 } // namespace dynquant::onnxruntime

@@ -17,7 +17,7 @@ constexpr registration table[] = {
         {quark, "ExtendedDequantizeLinear", quark, "ExtendedDequantizeLinear"},
         {"com.vai.quantize", "ExtendedQuantizeLinear", quark, "ExtendedQuantizeLinear"},
         {"com.vai.quantize", "ExtendedDequantizeLinear", quark, "ExtendedDequantizeLinear"},
-        // As Quark's own library names them in that domain.
+        // Quark's own library has these names in that domain.
         {"com.vai.quantize", "VitisQuantizeLinear", quark, "ExtendedQuantizeLinear"},
         {"com.vai.quantize", "VitisDequantizeLinear", quark, "ExtendedDequantizeLinear"},
 };

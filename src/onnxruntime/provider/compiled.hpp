@@ -50,7 +50,7 @@ std::unique_ptr<fused_node> compile_layer(const compile_arguments &a, const laye
 std::unique_ptr<fused_node> compile_group(
         const compile_arguments &a, const std::vector<layers::match::layer_match> &matches);
 
-/// Of a session: its layers run one after another, mostly.
+/// A session has one: its layers run one after another, mostly.
 using weight_only_workspace_pool = parallel::object_pool<layers::weight_only_layer::memory>;
 
 std::unique_ptr<fused_node> compile_weight_only(const compile_arguments &a, const layers::match::layer_match &m,

@@ -24,7 +24,7 @@ namespace {
 /// The first version of the API of execution providers, that of the headers in third_party.
 constexpr std::uint32_t provider_api_version = 23;
 
-/// In the order of versions. Of "1.23.2" it is 12302.
+/// A number that grows with versions: 12302 for "1.23.2".
 int version_of(const OrtApiBase &base) {
     int major = 0, minor = 0, patch = 0;
     std::sscanf(base.GetVersionString(), "%d.%d.%d", &major, &minor, &patch);

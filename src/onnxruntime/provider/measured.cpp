@@ -20,8 +20,8 @@ enum class vnni { any, with, without };
 using enum layer_kind;
 using enum vnni;
 
-/// By which layers were measured. columns: of a convolution its filters, of which `of_group` are in each group, and
-/// inner the channels of a group. rows: of x, or the positions of a convolution; none: known when it runs.
+/// The extents of a layer that measurements depend on. A convolution has its filters as columns, `of_group` of them in
+/// each group, the channels of a group as inner, and its positions as rows. No rows: they are known when it runs.
 struct extents {
     std::int64_t weights = 0, inner = 0, columns = 0, taps = 0, of_group = 0;
     std::optional<std::int64_t> rows = {};
@@ -34,7 +34,8 @@ struct measurement {
     bool (*covers)(const extents &e);
 };
 
-// By one thread, beside ONNX Runtime 1.32. Above rows: how many times as long they take here; processor; date; command.
+// One thread computed them, beside ONNX Runtime 1.32. A comment above rows says how many times as long they take here;
+// the processor; the date; the command.
 constexpr measurement measurements[] = {
         // Products without steps, whose sums go through memory once more.
         // Up to 2, of single rows not written down; Zen 4; 2026-11-25; `scripts/measure layers`.

@@ -11,7 +11,7 @@ inline constexpr const char *context_enable = "ep.context_enable"; // ONNX Runti
 /// automatic: what is measured to be faster here.
 enum class claim_policy { automatic, all, none };
 
-/// Of x where a layer quantizes it: one scale and zero point, or one for each row.
+/// What a layer quantizes x by: one scale and zero point, or one for each row.
 enum class activation_scales { per_tensor, per_row };
 
 struct options {

@@ -36,7 +36,7 @@ std::string describe(const node &n);
 std::vector<std::string> input_names(const OrtApi &api, const OrtNode &n);
 std::vector<std::string> output_names(const OrtApi &api, const OrtNode &n);
 
-/// Of a value among the names of a fused node's inputs or outputs. Throws error where it is none.
+/// The index of a value among the names of a fused node's inputs or outputs. Throws error where it is none of them.
 std::size_t index_of(const graph &g, std::size_t value, const std::vector<std::string> &names);
 
 /// ONNX's number of a value's type; 0 where the graph has none.

@@ -30,7 +30,7 @@ std::int64_t phases_of(std::int64_t cells, std::int64_t advance, std::int64_t st
 }
 
 struct layout {
-    /// With the fewest steps; of as many, the fewest cells to make.
+    /// Takes the layout with the fewest steps and, of these, the fewest cells to make.
     layout(const problem &p, std::int64_t elements)
         : elements(elements)
         , channels(p.channels / p.groups)
@@ -156,7 +156,7 @@ sixteen_bytes load_bytes(const std::uint8_t *from, std::int64_t any_stride) {
     }
 }
 
-/// Where the elements of a cell come from: of position i at from[element] + i * stride.
+/// The sources of a cell's elements: that of position i is at from[element] + i * stride.
 using cell_sources = std::array<const std::uint8_t *, 4>;
 
 /// Makes cells of sixteen positions at once.
@@ -186,8 +186,8 @@ void make_cells(
     make_cells_by<3>(from, stride, elements, positions, to);
 }
 
-/// Of one tap: lines may be of any length. Some hundred positions make up for what a line costs; several lines are for
-/// several threads.
+/// A convolution of one tap may have lines of any length: makes them 256 positions long, which make up for what a line
+/// costs, where that leaves several lines for several threads.
 problem with_long_lines(problem p) {
     constexpr std::int64_t long_enough = 256, most_lines = 1024;
     auto &w = p.window;
@@ -309,7 +309,7 @@ class channels_first_convolution final : public accumulator_source {
         }
     }
 
-    /// Of `padding`: lines of x with padding at both ends.
+    /// How many lines of x, with padding at both ends, `padding` holds.
     std::int64_t padding_rows() const { return w_->cells.of == cells_of::channels ? w_->cells.elements : 1; }
 
     std::byte padding(std::int32_t x_zero_point) const {
@@ -398,7 +398,7 @@ class channels_first_convolution final : public accumulator_source {
             to[i] = x[i] ^ 0x80;
     }
 
-    /// Where the cells of each step lie, line by line.
+    /// Finds the cells of each step, line by line.
     void find_taps(parallel::range lines, workspace::part &own) const {
         auto to = own.taps.begin();
         const auto *rows = own.rows.data();

@@ -43,7 +43,7 @@ packed_convolution pack_channels_first_convolution(const integer_convolution &p,
 /// Whether it is, for this shape of x, of what pack_channels_first_convolution() packs.
 bool channels_first_is_faster(const integer_convolution &of_shape);
 
-/// For any convolution of one or two spatial dimensions with channels, by the given kind.
+/// Packs any convolution of one or two spatial dimensions with channels for the given loop.
 packed_convolution pack_channels_first_convolution(
         const integer_convolution &p, const channels_first_loop &kind, const constant_weights &w);
 

@@ -61,7 +61,7 @@ extern const targets::candidate<const depthwise_function *> pairs_table[], quads
 /// Null unless each channel is a group with one filter.
 packed_convolution pack_depthwise_convolution(const integer_convolution &p, const constant_weights &w);
 
-/// By the given function of quads; null: by pairs.
+/// Packs for the given function of quads, or for pairs if it is null.
 packed_convolution pack_depthwise_convolution(
         const integer_convolution &p, depthwise_function quads, const constant_weights &w);
 

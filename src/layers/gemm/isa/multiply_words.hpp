@@ -33,7 +33,7 @@ struct alignas(64) widened_rows {
     }
 
   private:
-    /// And zeros up to a whole vector.
+    /// Widens bytes to words, and adds zeros up to a whole vector.
     template <bool x_is_signed>
     static void widen(const std::byte *from, std::int64_t count, std::int16_t *to) {
         for (; count >= width; count -= width, from += width, to += width)

@@ -52,7 +52,7 @@ constexpr std::int64_t weight_only_buffer_floats(std::int64_t panel_columns) {
     return ((widened_bytes + 8 * panel_columns) / 64 + 1) * 16;
 }
 
-/// Of a part: two buffers, accumulators and sums.
+/// What a part needs: two buffers, accumulators and sums.
 constexpr std::int64_t weight_only_scratch_floats(std::int64_t panel_columns) {
     return 2 * weight_only_buffer_floats(panel_columns) + 2 * max_weight_only_rows * panel_columns;
 }
@@ -60,7 +60,7 @@ constexpr std::int64_t weight_only_scratch_floats(std::int64_t panel_columns) {
 /// Rows of x that have their accumulators in registers at once.
 inline constexpr int tile_rows = 6;
 
-/// And a copy of rows whose elements lie apart, in whole tiles.
+/// What a part needs beside that where the elements of rows lie apart: a copy of them in whole tiles.
 constexpr std::int64_t copied_row_floats(std::int64_t rows, std::int64_t inner) {
     return round_up(rows, tile_rows) * inner;
 }

@@ -100,7 +100,7 @@ std::vector<float> for_each_column(const std::vector<float> &scales, std::int64_
 /// The offset of scales: -0 keeps each float, where 0 would make 0 of -0.
 constexpr float no_offset = -0.0F;
 
-/// In panels; what pads them is 0.
+/// Lays parameters out in panels, padded by 0.
 template <typename To, typename From>
 std::vector<To> in_panels(const std::vector<From> &from, std::int64_t blocks, std::int64_t columns,
         std::int64_t panel_columns, From offset) {
@@ -115,7 +115,7 @@ std::vector<To> in_panels(const std::vector<From> &from, std::int64_t blocks, st
     return to;
 }
 
-/// One column for all.
+/// Lays one parameter for all columns out as a panel.
 template <typename To, typename From>
 std::vector<To> in_one_panel(const std::vector<From> &from, std::int64_t panel_columns, From offset) {
     std::vector<To> to;

@@ -9,8 +9,8 @@
 namespace dynquant::layers {
 namespace {
 
-/// For all positions as many channels, from `first` on, as `groups` vectors have bytes; `lane`: their first lane. A
-/// copy of the span stays in registers, whatever the sums' memory is.
+/// Computes all positions of as many channels, from `first` on, as `groups` vectors have bytes; `lane` is their first
+/// lane. A copy of the span stays in registers, whatever the sums' memory is.
 template <typename V, int groups>
 // NOLINTNEXTLINE(performance-unnecessary-value-param)
 void depthwise_channels(const depthwise_span s, std::int64_t lane, std::int64_t first) {

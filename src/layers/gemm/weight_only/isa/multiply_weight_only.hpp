@@ -362,7 +362,7 @@ inline weight_element element_of(const weight_only_panels &p) {
 /// they are multiplied; or, nibbles of one row of x, as bytes while those before them are multiplied.
 enum class widening { in_registers, to_bytes, to_floats, beside };
 
-/// As measured with AVX2: to widen s8 costs a tile less than to load floats.
+/// To widen s8 costs a tile less than to load floats, as measured with AVX2.
 inline widening widening_of(const weight_only_panels &p, weight_element element, std::int64_t rows) {
     using enum weight_element;
     const bool is_float8 = element == f8_e4m3 || element == f8_e5m2;
