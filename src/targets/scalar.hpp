@@ -94,6 +94,19 @@ struct scalar : operators<float, std::int32_t, std::uint32_t> {
             return static_cast<T>(__builtin_rintf(x > lowest ? min(highest, x) : lowest));
         }
     }
+    static integers load_bits(const void *p) {
+        integers bits = 0;
+        std::memcpy(&bits, p, sizeof bits);
+        return bits;
+    }
+    static constexpr bool dot_saturates = true; // so that loops take pairs
+    /// Two products of 16 bits, added to the sum, which wraps.
+    static integers dot_pairs(integers sums, integers a, integers b) {
+        const auto product = [=](int at) {
+            return static_cast<std::int16_t>(a >> at) * static_cast<std::int16_t>(b >> at);
+        };
+        return add(sums, add(product(0), product(16)));
+    }
     static void store(void *p, reals a) { std::memcpy(p, &a, sizeof(a)); }
     static void store(void *p, integers a) { std::memcpy(p, &a, sizeof(a)); }
     static void store(float *p, mask m, reals a) {

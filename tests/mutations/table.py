@@ -5,8 +5,8 @@ import collections
 # Compiled: the reference, and what it loads and stores with; the native kernel of an instruction set.
 REFERENCE, STORE = "kernels/reference/reference.cpp", "elements/load_store.cpp"
 SCALAR, AVX2 = "kernels/native/isa/scalar_loops.cpp", "kernels/native/isa/avx2_loops.cpp"
-MATMUL, DEPTHWISE, PLANAR = (
-    f"layers/{folder}/isa/scalar.cpp" for folder in ("gemm", "conv/depthwise", "conv/channels_first"))
+MATMUL, DEPTHWISE = (f"layers/{folder}/isa/scalar.cpp" for folder in ("gemm", "conv/depthwise"))
+CHANNELS_FIRST = "layers/conv/channels_first/isa/scalar_channels_first.cpp"
 STEPS, NARROW = "layers/epilogue/isa/scalar_epilogue.cpp", "layers/gemm/weight_only/isa/scalar_weight_only.cpp"
 # Changed.
 NUMERICS, COMPUTED = "src/quantization/numerics.hpp", "src/quantization/computed.hpp"
@@ -19,7 +19,7 @@ VECTORS = "src/targets/avx2.hpp"
 # What verify says of a cell, by the file that is compiled.
 DIFFERS = {REFERENCE: "the reference differs from the table", STORE: "the reference differs from the table",
            AVX2: "avx2 differs from the reference",
-           **dict.fromkeys((SCALAR, MATMUL, DEPTHWISE, PLANAR, STEPS, NARROW), "scalar differs from the reference")}
+           **dict.fromkeys((SCALAR, MATMUL, DEPTHWISE, CHANNELS_FIRST, STEPS, NARROW), "scalar differs from the reference")}
 
 # What is flipped; the file that is compiled; the file that is changed; a text that it has once, and what replaces that;
 # the cells that must differ, each of them.
@@ -164,11 +164,11 @@ MUTATIONS = [Mutation(*row) for row in [
      "(factor * std::int16_t {w[n]})", "(factor * std::int16_t {w[n]} & ~1)", "^layers.(matmul|conv)"),
     ("depthwise: the lowest bit is left out", DEPTHWISE, "src/" + DEPTHWISE,
      "(x[c] * weights[2 * c])", "(x[c] * weights[2 * c] & ~1)", "^layers.depthwise"),
-    ("planar: pairs saturate", PLANAR, "src/" + PLANAR, "(pair[0] * w[0] + pair[1] * w[1])",
-     "(static_cast<std::int16_t>(pair[0] * w[0] + pair[1] * w[1]))", "^layers.planar"),
+    ("channels first: pairs saturate", CHANNELS_FIRST, "src/targets/scalar.hpp", "add(product(0), product(16))",
+     "static_cast<std::int16_t>(product(0) + product(16))", "^layers.planar"),
     ("steps: a slope by the reciprocal", STEPS, "src/layers/epilogue/isa/epilogue_of.hpp",
      "V::select_less(x, V::splat(0.0F), x * a.at(i), x)",
      "V::select_less(x, V::splat(0.0F), x / (V::splat(1.0F) / a.at(i)), x)", "^layers.steps/.*leaky_relu"),
-    ("narrow weights: product and sum rounded apart", NARROW, "src/" + NARROW,
+    ("narrow weights: product and sum rounded apart", NARROW, "src/layers/gemm/weight_only/isa/multiply_weight_only.hpp",
      "return __builtin_fmaf(a, b, c);", "return a * b + c;", "^layers.narrow"),
 ]]

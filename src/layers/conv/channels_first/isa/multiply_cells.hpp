@@ -1,4 +1,4 @@
-// The loop of channels first.hpp over vectors V, see targets/simd.hpp.
+// The loop of channels_first.hpp over vectors V, see targets/simd.hpp.
 #pragma once
 
 #include "layers/conv/channels_first/channels_first.hpp"
