@@ -31,7 +31,7 @@ class fusion {
         for (std::size_t i = 0; i < g.nodes.size(); ++i) {
             if (!is_product(view_.nodes[i])) continue;
             auto [found, reason] = find_layer(view_, i, is_taken_, tabulate);
-            if (!found || found->result != layers::step_result::bytes) {
+            if (!found || found->result != layers::result_type::bytes) {
                 reasons_[i] = found ? found->end : reason;
                 continue;
             }

@@ -18,7 +18,7 @@ struct prepared_layer {
         : problem(d, weights, available)
         , work(problem, x) {}
 
-    layers::layer_problem problem;
+    layers::packed_layer problem;
     layers::layer work;
 };
 
@@ -34,7 +34,7 @@ class layers_of_matrices {
             of_products_.push_back(&layers_.at(at).work);
         }
         x_bytes_ = *volume(x);
-        y_bytes_ = *volume(layers_.begin()->second.work.y()) * (d.result == layers::step_result::bytes ? 1 : 4);
+        y_bytes_ = *volume(layers_.begin()->second.work.y()) * (d.result == layers::result_type::bytes ? 1 : 4);
     }
 
     bool is_folded() const { return layers_.begin()->second.problem.is_folded(); }

@@ -76,13 +76,13 @@ struct scale_formula {
 
     /// By the bits of the range, which is not negative. k is clamped where the range is subnormal, except for rceil.
     float power_of_two(float range) const {
-        constexpr std::uint32_t fraction = (1U << 23) - 1, infinity = 0x7f800000, least_power = 1U << 22; // 2^-127
+        constexpr std::uint32_t fraction = (1U << 23) - 1, infinity = 0x7f800000, min_power = 1U << 22; // 2^-127
         const bool by_quotient = rule.rounding == scale_rounding::rceil;
         auto bits = std::bit_cast<std::uint32_t>(by_quotient ? range / largest : range);
         if (std::isnan(range) || bits >= infinity) return __builtin_nanf("");
         switch (rule.rounding) {
             case scale_rounding::ceil: bits += fraction; break; // carries into the exponent unless a power of two
-            case scale_rounding::rceil: bits = bits <= least_power ? 0 : bits + fraction; break;
+            case scale_rounding::rceil: bits = bits <= min_power ? 0 : bits + fraction; break;
             case scale_rounding::even: bits += 1U << (22 - fraction_bits); break;
             case scale_rounding::nearest:
             case scale_rounding::floor: break;

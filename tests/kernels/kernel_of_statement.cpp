@@ -17,7 +17,7 @@ using enum data_type;
 constexpr precision all_divisions[] = {precision::f32, precision::f16, precision::bf16, precision::f64};
 
 const dims extents = {2, 3, 35};
-constexpr std::size_t most_elements = 512; // within any strides below
+constexpr std::size_t max_elements = 512; // within any strides below
 
 /// Per tensor, per channel along each dim, groups that divide the dim and that do not, and a parameter for each
 /// element.
@@ -33,7 +33,7 @@ const std::vector<strides> all_strides = {
 template <typename T>
 std::vector<T> repeated(const std::vector<T> &values) {
     std::vector<T> result;
-    while (result.size() < most_elements)
+    while (result.size() < max_elements)
         result.insert(result.end(), values.begin(), values.end());
     return result;
 }
@@ -242,7 +242,7 @@ TEST(kernel_of_statement, with_computed_scales) {
             if (q.zero_points) q.zero_points->block = extents;
             if (check(q)) continue;
             ++tried;
-            try_layouts(q, {finite_values(q.src.type, most_elements), {}, {}}, sampler);
+            try_layouts(q, {finite_values(q.src.type, max_elements), {}, {}}, sampler);
             if (testing::Test::HasFatalFailure()) return;
         }
     });

@@ -122,7 +122,7 @@ std::size_t bytes_of_run(const accumulator_source &convolution, const sample &s)
     std::size_t bytes = 0;
     for (const auto &part : memory.parts)
         bytes += part.rows.size() + part.padding.size() + sizeof(std::int32_t) * part.sums.size()
-                + sizeof(std::byte *) * (part.lines.size() + part.meets.size() + part.taps.size());
+                + sizeof(std::byte *) * (part.lines.size() + part.tap_addresses.size() + part.taps.size());
     return bytes;
 }
 
@@ -364,7 +364,7 @@ TEST(convolutions, depthwise_has_the_sums_of_the_definition) {
         const auto s = draw(random, grouping::depthwise);
         SCOPED_TRACE(i);
         expect_exact(*pack_depthwise_convolution(s.p, s.weights())(s.p), s);
-        if (s.p.x_is_signed || s.p.channels < least_of_quads) continue;
+        if (s.p.x_is_signed || s.p.channels < min_quad_channels) continue;
         for (const auto &by : quads_functions()) {
             SCOPED_TRACE(by.name);
             expect_exact(*pack_depthwise_convolution(s.p, by.code, s.weights())(s.p), s);

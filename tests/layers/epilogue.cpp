@@ -103,7 +103,7 @@ TEST(epilogue, are_the_operators_one_by_one) {
                 for (const bool has_bias : {true, false})
                     for (const auto &by : functions()) {
                         std::vector<float> y(sums.size());
-                        const epilogue chain {views, step_result::f32, has_bias ? bias.data() : nullptr};
+                        const epilogue chain {views, result_type::f32, has_bias ? bias.data() : nullptr};
                         const rows_of_sums rows {sums.data(), false, channels, y.data(),
                                 is_channels_last ? channels : 1, is_channels_last ? 1 : positions};
                         {
@@ -138,7 +138,7 @@ TEST(epilogue, of_planes) {
                     std::vector<float> y(static_cast<std::size_t>(channels * y_plane), 77);
                     {
                         const parallel::float_control control;
-                        const epilogue chain {views, step_result::f32, has_bias ? bias.data() : nullptr};
+                        const epilogue chain {views, result_type::f32, has_bias ? bias.data() : nullptr};
                         by.code->planes(chain, {sums.data(), plane, first, 2, positions, y.data(), y_plane});
                         by.code->planes(chain,
                                 {sums.data() + 2 * plane, plane, first + 2, channels - 2, positions,
@@ -180,7 +180,7 @@ TEST(epilogue, scale_and_subtract_by_position) {
                                 is_last ? 1 : positions};
                         const bool is_planes = layout == std::string("planes");
                         if (is_planes && stride == 1) continue;
-                        const epilogue chain {views, step_result::f32, bias.data(), scales.data(), zero_points.data(),
+                        const epilogue chain {views, result_type::f32, bias.data(), scales.data(), zero_points.data(),
                                 weight_sums.data(), stride};
                         {
                             const parallel::float_control control;
@@ -230,7 +230,7 @@ TEST(epilogue, looks_up_every_float16) {
         for (const bool is_channels_last : {true, false})
             for (const auto &by : functions()) {
                 std::vector<std::uint8_t> y(sums.size());
-                by.code->rows({steps, step_result::bytes},
+                by.code->rows({steps, result_type::bytes},
                         {sums.data(), false, channels, y.data(), is_channels_last ? channels : 1,
                                 is_channels_last ? 1 : 2},
                         {0, 2});
@@ -259,7 +259,7 @@ TEST(epilogue, a_bias_wraps) {
     const std::vector<std::int32_t> sums {std::numeric_limits<std::int32_t>::max()}, bias {1};
     for (const auto &by : functions()) {
         float y = 0;
-        by.code->rows({{}, step_result::f32, bias.data()}, {sums.data(), false, 1, &y, 1, 1}, {0, 1});
+        by.code->rows({{}, result_type::f32, bias.data()}, {sums.data(), false, 1, &y, 1, 1}, {0, 1});
         EXPECT_EQ(y, -2147483648.0F);
     }
 }
@@ -278,7 +278,7 @@ TEST(epilogue, quantized_to_bytes) {
         for (const bool is_channels_last : {true, false})
             for (const auto &by : functions()) {
                 std::vector<std::uint8_t> y(sums.size() + 1, 77);
-                by.code->rows({steps, step_result::bytes},
+                by.code->rows({steps, result_type::bytes},
                         {sums.data(), false, channels, y.data(), is_channels_last ? channels : 1,
                                 is_channels_last ? 1 : positions},
                         {0, positions});
@@ -303,7 +303,7 @@ TEST(epilogue, nan_saturates_to_the_lowest) {
     const std::vector<std::int32_t> sums(40, 3);
     for (const auto &by : functions()) {
         std::vector<std::int8_t> y(sums.size());
-        by.code->rows({steps, step_result::bytes}, {sums.data(), false, 40, y.data(), 40, 1}, {0, 1});
+        by.code->rows({steps, result_type::bytes}, {sums.data(), false, 40, y.data(), 40, 1}, {0, 1});
         EXPECT_EQ(y, std::vector<std::int8_t>(sums.size(), -128));
     }
 }
@@ -318,7 +318,7 @@ TEST(epilogue, sums_that_stay_integers) {
         bias.push_back(c);
     for (const auto &by : functions()) {
         std::vector<float> y(sums.size());
-        by.code->rows({{}, step_result::s32, bias.data()}, {sums.data(), false, channels, y.data(), 1, positions},
+        by.code->rows({{}, result_type::s32, bias.data()}, {sums.data(), false, channels, y.data(), 1, positions},
                 {0, positions});
         std::vector<std::int32_t> bits(y.size());
         std::memcpy(bits.data(), y.data(), y.size() * sizeof(float));

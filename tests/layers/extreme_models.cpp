@@ -179,7 +179,7 @@ void check_integers(extreme_model &model, const layer_match &m, counts &of) {
     const auto channels = is_convolution ? w[1] : w[0];
     const auto &known = *g.input(g.nodes[m.product], 1).known;
     if (volume(known.shape) == 0 && volume(w) != 0) return; // of several matrices, none
-    const layer_problem problem(std::move(d), known.data, environment::usable_features());
+    const packed_layer problem(std::move(d), known.data, environment::usable_features());
     ++of.described;
     const auto filters = is_convolution ? w[0] : w[1];
     for (int i = 0; i < 4; ++i) {

@@ -32,7 +32,7 @@ std::string result_of(const dims &w, const dims &x, const window_attributes &win
     d.weights_shape = w;
     d.window = window;
     const std::vector<std::byte> weights(static_cast<std::size_t>(*volume(w)));
-    const layer_problem problem(d, weights.data(), environment::usable_features());
+    const packed_layer problem(d, weights.data(), environment::usable_features());
     try {
         return to_string(layer(problem, x).y());
     } catch (const error &e) {
@@ -113,7 +113,7 @@ sample draw(test::random_source &random, std::int64_t groups, std::int64_t kerne
 void expect_right(const sample &s, workspace &memory) {
     const auto expected = oracle::result_of(s);
     std::vector<std::byte> y(expected.size());
-    const layer_problem problem(s.d, s.w.data(), environment::usable_features());
+    const packed_layer problem(s.d, s.w.data(), environment::usable_features());
     layer(problem, s.x_shape).run({s.x.data(), y.data(), s.x_zero_points}, memory);
     ASSERT_EQ(y, expected);
 }
@@ -139,9 +139,9 @@ bool expect_bytes_by(const std::vector<float> &first, const std::vector<float> &
     d.post_ops = {one, two};
     if (relu) d.post_ops.push_back({post_op_kind::clip, {0}, {std::numeric_limits<float>::infinity()}});
     d.post_ops.push_back({post_op_kind::saturate, {-128}, {127}});
-    d.result = step_result::bytes;
+    d.result = result_type::bytes;
     s.w.resize(d.bias.size());
-    const layer_problem problem(d, s.w.data(), environment::usable_features());
+    const packed_layer problem(d, s.w.data(), environment::usable_features());
     const auto expected = oracle::result_of(s);
     std::vector<std::byte> y(expected.size());
     workspace memory;
@@ -169,12 +169,12 @@ TEST(layers, do_not_fold_what_becomes_floats) {
     layer_description d;
     d.weights_shape = {1, 1};
     d.post_ops = {{post_op_kind::multiply, {3}}, {post_op_kind::multiply, {0x1p-140F}}};
-    d.result = step_result::f32;
+    d.result = result_type::f32;
     const std::byte weight {};
-    EXPECT_FALSE(layer_problem(d, &weight, environment::usable_features()).is_folded());
+    EXPECT_FALSE(packed_layer(d, &weight, environment::usable_features()).is_folded());
     d.post_ops.push_back({post_op_kind::look_up, {}, {}, std::vector<std::uint8_t>(65536)});
-    d.result = step_result::bytes;
-    EXPECT_FALSE(layer_problem(d, &weight, environment::usable_features()).is_folded());
+    d.result = result_type::bytes;
+    EXPECT_FALSE(packed_layer(d, &weight, environment::usable_features()).is_folded());
 }
 
 TEST(layers, look_up_their_bytes) {
@@ -185,7 +185,7 @@ TEST(layers, look_up_their_bytes) {
     d.is_convolution = true;
     d.weights_shape = {channels, 1, 1, 1};
     d.post_ops = {{post_op_kind::saturate, {0}, {255}}};
-    d.result = step_result::bytes;
+    d.result = result_type::bytes;
     d.table.emplace();
     for (std::size_t i = 0; i < 256; ++i)
         (*d.table)[i] = static_cast<std::uint8_t>(i * 7 + 3);

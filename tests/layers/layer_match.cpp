@@ -85,7 +85,7 @@ TEST(layer_match, goes_from_what_quantizes_to_bytes) {
     EXPECT_EQ(kinds_of(*m),
             (std::vector {kind::scale, kind::clip, kind::divide, kind::round, kind::add, kind::saturate}));
     EXPECT_EQ(m->post_ops.front().a, (std::vector {0.5F, 1.5F, 2.5F, 3.5F, 4.5F}));
-    EXPECT_EQ(m->result, step_result::bytes);
+    EXPECT_EQ(m->result, result_type::bytes);
     EXPECT_EQ(m->end, "");
 }
 
@@ -200,7 +200,7 @@ TEST(layer_match, a_bias_is_one_value_or_one_for_each_channel) {
         ASSERT_TRUE(m);
         EXPECT_EQ(m->bias.size(), static_cast<std::size_t>(shape.empty() ? 1 : shape.back()));
         EXPECT_EQ(m->y, b.at("f"));
-        EXPECT_EQ(m->result, step_result::f32);
+        EXPECT_EQ(m->result, result_type::f32);
     }
 }
 
@@ -247,7 +247,7 @@ TEST(layer_match, another_add_of_integers_ends_it) {
         ASSERT_TRUE(m);
         EXPECT_EQ(m->nodes.size(), nodes);
         EXPECT_EQ(m->bias.empty(), nodes == 1);
-        EXPECT_EQ(m->result, step_result::s32);
+        EXPECT_EQ(m->result, result_type::s32);
         EXPECT_EQ(m->end, end);
     };
     const std::string at = "node 'Add_1' (Add): ",
@@ -530,7 +530,7 @@ TEST(layer_match, activations_are_tables) {
             EXPECT_EQ((*m->table)[9], 77);
         else
             EXPECT_EQ(m->post_ops.front().table.size(), 65536U);
-        EXPECT_EQ(m->result, step_result::bytes);
+        EXPECT_EQ(m->result, result_type::bytes);
         EXPECT_EQ(m->end, "");
     };
     for (const char *curve : {"Tanh", "Sigmoid"})
@@ -545,7 +545,7 @@ TEST(layer_match, activations_are_the_callers_choice) {
 }
 
 TEST(layer_match, a_part_of_an_activation_is_none) {
-    const auto expect = [](const builder &b, std::size_t nodes, step_result result, const std::string &end) {
+    const auto expect = [](const builder &b, std::size_t nodes, result_type result, const std::string &end) {
         tabulated t;
         const auto m = b.find(t.maker()).found;
         EXPECT_EQ(m->nodes.size(), nodes);
@@ -554,22 +554,22 @@ TEST(layer_match, a_part_of_an_activation_is_none) {
         EXPECT_EQ(m->end, end);
         EXPECT_TRUE(t.nodes.empty());
     };
-    expect(activation(true, true, "Erf"), 3, step_result::bytes,
+    expect(activation(true, true, "Erf"), 3, result_type::bytes,
             "after 'h' expected Tanh or Sigmoid, given node 'Erf_5' (Erf)");
-    expect(activation(true, false, "Erf"), 3, step_result::bytes,
+    expect(activation(true, false, "Erf"), 3, result_type::bytes,
             "after 'd' expected Tanh or Sigmoid, given node 'Erf_4' (Erf)");
-    expect(activation(true, false, "Tanh", {5}), 3, step_result::bytes,
+    expect(activation(true, false, "Tanh", {5}), 3, result_type::bytes,
             "node 'QuantizeLinear_5' (QuantizeLinear): 'last_scale': expected a constant of one value");
     auto b = activation(true, false, "Tanh");
     b["y"].type = data_type::s16;
-    expect(b, 3, step_result::bytes,
+    expect(b, 3, result_type::bytes,
             "node 'QuantizeLinear_5' (QuantizeLinear): expected a result of u8 or s8, given s16");
     b["d"].type = data_type::f16;
-    expect(b, 3, step_result::bytes,
+    expect(b, 3, result_type::bytes,
             "node 'DequantizeLinear_3' (DequantizeLinear): expected a result of f32, given f16");
-    expect(activation(false, true, "Erf"), 2, step_result::f32,
+    expect(activation(false, true, "Erf"), 2, result_type::f32,
             "after 'h' expected Tanh or Sigmoid, given node 'Erf_3' (Erf)");
-    expect(activation(false, false, "Tanh"), 2, step_result::f32, "after 'f' expected Mul, given node 'Tanh_2' (Tanh)");
+    expect(activation(false, false, "Tanh"), 2, result_type::f32, "after 'f' expected Mul, given node 'Tanh_2' (Tanh)");
 }
 
 // What the provider relies on: ONNX Runtime gives the nodes of a layer back as a graph of their own.
@@ -756,7 +756,7 @@ TEST(layer_match, the_nodes_of_a_layer_alone_are_the_same_layer) {
         expect_the_same_alone(g, m);
         ++layers;
         biased += !m.bias.empty();
-        of_bytes += m.result == step_result::bytes;
+        of_bytes += m.result == result_type::bytes;
         quantizing += m.quantize != none;
         scaled += m.x_scale != none;
         scaled_and_not_quantizing += m.x_scale != none && m.quantize == none;
@@ -845,7 +845,7 @@ TEST(layer_match, describes_a_convolution_by_its_attributes) {
     EXPECT_EQ(d.window.pads, integers {});
     ASSERT_EQ(d.post_ops.size(), 1U);
     EXPECT_EQ(d.post_ops.front().a.size(), 6U);
-    EXPECT_EQ(d.result, step_result::f32);
+    EXPECT_EQ(d.result, result_type::f32);
 }
 
 } // namespace

@@ -17,7 +17,7 @@ namespace {
 /// In runs of two layers by one memory.
 long allocations_of(const layer_description &d, const dims &small, const dims &large) {
     const std::vector<std::byte> weights(static_cast<std::size_t>(*volume(d.weights_shape)), std::byte {3});
-    const layer_problem problem(d, weights.data(), environment::usable_features());
+    const packed_layer problem(d, weights.data(), environment::usable_features());
     const layer layers[] = {{problem, small}, {problem, large}};
     const std::vector<float> x(static_cast<std::size_t>(*volume(large)), 1.5F); // bytes take less
     std::vector<float> y(static_cast<std::size_t>(*volume(layers[1].y())));
@@ -42,7 +42,7 @@ TEST(layer_no_allocation, of_what_comes_with_the_run) {
             d.window.pads = {1, 1, 1, 1};
             d.bias = {5};
             d.post_ops = {{post_op_kind::scale, {0.25F}}};
-            d.result = step_result::f32;
+            d.result = result_type::f32;
             EXPECT_EQ(allocations_of(d, {1, 64, 9, 9}, {2, 64, 20, 20}), 0) << groups << ' ' << quantizes;
         }
 }
@@ -75,8 +75,7 @@ TEST(layer_no_allocation, of_weights_without_elements) {
                 d.groups = groups;
                 d.w_is_signed = is_signed;
                 SCOPED_TRACE(testing::PrintToString(shape));
-                expect_next_to_nothing(
-                        [&] { const layer_problem problem(d, nullptr, environment::usable_features()); });
+                expect_next_to_nothing([&] { const packed_layer problem(d, nullptr, environment::usable_features()); });
             }
         }
 }
@@ -100,7 +99,7 @@ TEST(layer_no_allocation, of_sums_of_nothing) {
     d.weights_shape = {6, 0, 1 << 20, 1 << 20};
     d.groups = 3;
     d.bias = {1, 2, 3, 4, 5, 6};
-    const layer_problem problem(d, nullptr, environment::usable_features());
+    const packed_layer problem(d, nullptr, environment::usable_features());
     expect_next_to_nothing([&] {
         const layer l(problem, {2, 0, (1 << 20) + 1, 1 << 20});
         EXPECT_EQ(l.y(), (dims {2, 6, 2, 1}));

@@ -20,7 +20,7 @@ constexpr std::size_t mebibyte = std::size_t {1} << 20;
 struct block {
     explicit block(std::size_t size)
         : size(size)
-        , memory(zeros_for_weights(size)) {}
+        , memory(allocate_weights(size)) {}
 
     bool holds(std::byte value) const {
         return std::all_of(memory.get(), memory.get() + size, [=](std::byte b) { return b == value; });

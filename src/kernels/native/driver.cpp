@@ -126,11 +126,11 @@ void move(prepared_parameters &at, parameter_access &g, form by, std::int64_t ro
     tile in, out;
     const bool reads = m.read || m.round || r.src_stride != 1, writes = m.write || r.dst_stride != 1;
     const auto columns_at_once = std::min(r.columns, tile_capacity);
-    const auto most_rows = tile_capacity / columns_at_once;
+    const auto max_rows = tile_capacity / columns_at_once;
     for (std::int64_t column = 0; column < r.columns; column += columns_at_once) {
         const auto count = std::min(columns_at_once, r.columns - column);
-        for (std::int64_t row = 0; row < r.rows; row += most_rows) {
-            const auto rows = std::min(most_rows, r.rows - row);
+        for (std::int64_t row = 0; row < r.rows; row += max_rows) {
+            const auto rows = std::min(max_rows, r.rows - row);
             const auto src = r.src + row * r.src_step + column * r.src_stride;
             const auto dst = r.dst + row * r.dst_step + column * r.dst_stride;
             const auto at_once = [&](std::int64_t step, std::int64_t stride) {
@@ -220,7 +220,7 @@ void compute_placed_rows(const panel &parameters, std::int64_t base, const walk 
         return {r.columns / length, length, r.src + row * r.src_step, length * r.src_stride, r.src_stride,
                 r.dst + row * r.dst_step, length * r.dst_stride, r.dst_stride};
     };
-    const bool groups_are_rows = r.rows <= own.most_rows_of_groups
+    const bool groups_are_rows = r.rows <= own.max_rows_of_groups
             || (own.by != form::rows && r.rows == 1
                     && can_look_up(own, groups_of(0), keep_lines(c, groups_of(0), own.usual.memory.dst)));
     if (!groups_are_rows) return compute_dense_rows(parameters.p, w.own, state, parameters.at(base), c, r, g);

@@ -24,7 +24,7 @@ using simd::float16_bits;
 /// Rounds magnitudes of each binade to a float type of 8 bits or fewer. The magnitude is added to a float, the unit,
 /// whose last bit has the weight of the narrow type's. The bits of the sum less a base are the code.
 struct rounding_table {
-    float least_normal, to_unit;  // unit = max(least_normal, power of two) * to_unit
+    float min_normal, to_unit;    // unit = max(min_normal, power of two) * to_unit
     std::int32_t dropped, offset; // fraction bits dropped; base = unit - (unit >> dropped) + offset, of the unit's bits
     float unit[32];               // indexed by the low five bits of the exponent
     std::int32_t base[32];

@@ -38,7 +38,7 @@ struct resolved {
     staged_kernel usual;
     staged_kernel of_short_rows, of_broken_lines; // differ for codes: rows of few, and streamed ones inside cache lines
     microkernel look_up;                          // 4-bit elements by a table of their results, or null
-    std::int64_t most_rows_of_groups;             // up to this many rows, each group becomes a row
+    std::int64_t max_rows_of_groups;              // up to this many rows, each group becomes a row
 };
 
 struct resolved_states {

@@ -24,8 +24,8 @@ const std::int64_t prefetch_distance = targets::processor_vendor() == targets::v
 
 bool pays_to_stream(std::int64_t src_bytes, std::int64_t dst_bytes) {
     static const auto cache = last_level_cache();
-    static const auto least_src = targets::processor_vendor() == targets::vendor::amd ? cache / 4 * 3 : 0;
-    return dst_bytes >= cache / 4 && src_bytes >= least_src;
+    static const auto min_src = targets::processor_vendor() == targets::vendor::amd ? cache / 4 * 3 : 0;
+    return dst_bytes >= cache / 4 && src_bytes >= min_src;
 }
 
 bool pays_to_stream(data_type src, data_type dst, std::int64_t elements) {

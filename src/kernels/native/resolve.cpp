@@ -93,9 +93,9 @@ resolved resolve(const plan &p, const walk &w, form by, panel_state state) {
         r.look_up = look_up_of(*p.loops, state, rows.memory);
     const auto takes_codec = [&](const staged_kernel &k) { return k.memory.write == rows.memory.write; };
     if (!usual.kernel)
-        r.most_rows_of_groups = INT64_MAX;
+        r.max_rows_of_groups = INT64_MAX;
     else if (dense && whole_vectors && takes_codec(usual) && !takes_codec(pick(p, state, form::rows, rows)))
-        r.most_rows_of_groups = 1;
+        r.max_rows_of_groups = 1;
     if (!p.encoding) return r;
     rows.dense_dst = false;
     const auto through_codec = pick(p, state, by, rows);

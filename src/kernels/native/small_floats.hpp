@@ -15,12 +15,12 @@ namespace {
 template <typename V, typename Float>
 typename V::reals widened(typename V::integers bits) {
     constexpr std::int32_t implicit = 1 << 23, rebased = (127 - Float::bias) * implicit, infinity = 0x7f800000;
-    constexpr auto least_normal = __builtin_bit_cast(float, rebased + implicit);
+    constexpr auto min_normal = __builtin_bit_cast(float, rebased + implicit);
     constexpr int dropped = 23 - Float::fraction_bits, to_sign = __builtin_clz(Float::sign_bit);
     const auto magnitude = V::bit_and(bits, V::splat(std::int32_t {Float::sign_bit - 1}));
     const auto normal = V::add(V::template shift_left<dropped>(magnitude), V::splat(rebased));
     // A subnormal number of Float is normal in f32: add an implicit bit, then subtract its value.
-    const auto normalized = V::as_reals(V::add(normal, V::splat(implicit))) - V::splat(least_normal);
+    const auto normalized = V::as_reals(V::add(normal, V::splat(implicit))) - V::splat(min_normal);
     auto value = V::select_less(
             magnitude, V::splat(std::int32_t {1 << Float::fraction_bits}), V::as_integers(normalized), normal);
     if constexpr (Float::has_nan && Float::has_minus_0)
@@ -47,7 +47,7 @@ constexpr rounding_table units_of = [] {
     static_assert(Float::bias <= 16, "expected at most 5 bits of exponent, which index `unit` and `base`");
     constexpr int dropped = 23 - Float::fraction_bits, implicit = 1 << 23, least = 127 - Float::bias + 1;
     rounding_table units = {};
-    units.least_normal = __builtin_bit_cast(float, least << 23);
+    units.min_normal = __builtin_bit_cast(float, least << 23);
     units.to_unit = __builtin_bit_cast(float, (127 + dropped) * implicit);
     units.dropped = dropped;
     units.offset = ((least + dropped) * implicit) >> dropped;
@@ -84,11 +84,11 @@ constexpr small_float_encoding small_float_encoding_of(bool saturates) {
 /// Computes unit and base. For NaN the unit is infinite and the base far below the sum's bits.
 template <typename V>
 struct computed_units {
-    typename V::reals least_normal, to_unit;
+    typename V::reals min_normal, to_unit;
     typename V::integers dropped, offset;
 
     explicit computed_units(const rounding_table &from)
-        : least_normal(V::splat(from.least_normal))
+        : min_normal(V::splat(from.min_normal))
         , to_unit(V::splat(from.to_unit))
         , dropped(V::splat(from.dropped))
         , offset(V::splat(from.offset)) {}
@@ -96,7 +96,7 @@ struct computed_units {
     [[gnu::always_inline]] unit_and_base<V> of(typename V::reals magnitude) const {
         constexpr std::int32_t infinity = 0x7f800000;
         const auto power = V::as_reals(V::bit_and(V::as_integers(magnitude), V::splat(infinity)));
-        const auto unit = V::max(least_normal, power) * to_unit;
+        const auto unit = V::max(min_normal, power) * to_unit;
         const auto bits = V::as_integers(unit);
         return {unit, V::add(V::subtract(bits, V::shift_right(bits, dropped)), offset)};
     }
@@ -105,17 +105,17 @@ struct computed_units {
 /// Looks unit and base up in registers. NaN gets those of some number; the base is far below the sum's bits.
 template <typename V>
 struct tabled_units {
-    typename V::reals least_normal;
+    typename V::reals min_normal;
     typename V::real_table units;
     typename V::integer_table bases;
 
     explicit tabled_units(const rounding_table &from)
-        : least_normal(V::splat(from.least_normal))
+        : min_normal(V::splat(from.min_normal))
         , units(V::table_of_32(from.unit))
         , bases(V::table_of_32(from.base)) {}
 
     [[gnu::always_inline]] unit_and_base<V> of(typename V::reals magnitude) const {
-        const auto exponent = V::template shift_right<23>(V::as_integers(V::max(least_normal, magnitude)));
+        const auto exponent = V::template shift_right<23>(V::as_integers(V::max(min_normal, magnitude)));
         return {V::look_up_32(units, exponent), V::look_up_32(bases, exponent)};
     }
 };

@@ -91,20 +91,20 @@ class quantized_tiles : tiles {
   private:
     void compute_lines(const row_walker &walker, std::int64_t column, std::int64_t columns, std::int64_t rows) {
         const auto first = walker.parameter + column * along.parameter_stride;
-        const auto rows_of_lines = [&](std::int64_t line, std::int64_t count) {
+        const auto indirect_rows = [&](std::int64_t line, std::int64_t count) {
             return placed_rows {count, rows, walker.src + (column + line) * along.src_stride, along.src_stride, 1,
                     line * lines.step, lines.step, 1};
         };
         if (across.parameter_stride == 0) {
             const auto base =
                     parameters.prepare_ahead({.first = first, .stride = along.parameter_stride, .count = columns});
-            return compute_placed_rows(parameters, base, w, through_lines, rows_of_lines(0, columns), {1, {}, 1});
+            return compute_placed_rows(parameters, base, w, through_lines, indirect_rows(0, columns), {1, {}, 1});
         }
         const auto together = along.parameter_stride == 0 ? columns : 1;
         for (std::int64_t line = 0; line < columns; line += together) {
             const auto base = parameters.prepare_ahead(
                     {.first = first + line * along.parameter_stride, .stride = across.parameter_stride, .count = rows});
-            compute_placed_rows(parameters, base, w, through_lines, rows_of_lines(line, together), {0, {}, 1});
+            compute_placed_rows(parameters, base, w, through_lines, indirect_rows(line, together), {0, {}, 1});
         }
     }
 };

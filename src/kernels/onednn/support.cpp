@@ -25,10 +25,10 @@ bool nested(std::vector<axis> axes, std::int64_t axis::*stride) {
 
 /// oneDNN's just-in-time reorder has room for 12 axes. It may split off three more without a bounds check, and uses one
 /// as a spare.
-constexpr std::size_t most_axes = 8;
+constexpr std::size_t max_axes = 8;
 
 std::optional<std::string> refuse_layout(const std::vector<axis> &axes) {
-    if (axes.size() > most_axes)
+    if (axes.size() > max_axes)
         return "more than 8 dims remain after merging, and a reorder then writes beyond its table of them";
     for (const auto &a : axes)
         if (!fits_int({&a.extent, 1})) return "more than 2^31 - 1 elements lie along a dim, and oneDNN counts in int";
@@ -110,9 +110,9 @@ std::optional<std::string> refuse_any_quantize(const quantization &q) {
 /// Whether oneDNN has just-in-time code for certain. Its limits on dims and offsets depend on extents and on the number
 /// of threads; within these bounds it always has.
 bool just_in_time(const std::vector<axis> &axes) {
-    constexpr std::int64_t most_elements = std::int64_t {1} << 28; // 1 GiB of f32
+    constexpr std::int64_t max_elements = std::int64_t {1} << 28; // 1 GiB of f32
     return axes.size() <= 3 && std::all_of(axes.begin(), axes.end(), [](const axis &a) {
-        return a.extent <= most_elements / std::max<std::int64_t>({a.src_stride, a.dst_stride, 1});
+        return a.extent <= max_elements / std::max<std::int64_t>({a.src_stride, a.dst_stride, 1});
     });
 }
 

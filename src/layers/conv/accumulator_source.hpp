@@ -10,14 +10,14 @@
 #include <span>
 #include <vector>
 
-#include "layers/gemm/line_vector.hpp"
+#include "layers/gemm/aligned_vector.hpp"
 #include "parallel/parallel.hpp"
 
 namespace dynquant::layers {
 
 /// What x was quantized to, with a scale and a zero point of uint8 for all of it, or for each row.
 struct quantized_x {
-    line_vector<std::byte> bytes;
+    aligned_vector<std::byte> bytes;
     std::vector<float> scales;
     std::vector<std::uint8_t> computed; // the zero points, as the kernel writes them
     std::vector<std::int32_t> zero_points;
@@ -34,9 +34,9 @@ struct workspace {
 
     /// The memory of one part of a run.
     struct part {
-        line_vector<std::byte> rows, padding;
-        std::vector<const std::byte *> lines, meets, taps;
-        line_vector<std::int32_t> sums;
+        aligned_vector<std::byte> rows, padding;
+        std::vector<const std::byte *> lines, tap_addresses, taps;
+        aligned_vector<std::int32_t> sums;
         const std::byte *end = nullptr;       // of x
         std::optional<std::byte> padded_with; // each byte of `padding`, if it is known
 

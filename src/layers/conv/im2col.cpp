@@ -69,7 +69,7 @@ class im2col_convolution final : public accumulator_source {
         if (all == 0) return;
         const auto *const from = static_cast<const std::byte *>(x);
         const auto work = all * row_bytes() * (p_.filters / 16 + 1);
-        if (all <= p_.filters && p_.groups == 1 && all * p_.filters <= most_shared_sums) {
+        if (all <= p_.filters && p_.groups == 1 && all * p_.filters <= max_shared_sums) {
             const auto &product = w_->products.front();
             const auto parts = parallel::parts_for_items(product.panels(), work);
             if (parts > 1) return run_by_columns(from, of_x, parts, memory, consume);
@@ -109,7 +109,7 @@ class im2col_convolution final : public accumulator_source {
     static constexpr std::int64_t min_part_rows = 8;
 
     /// More sums would leave the second-level caches of the parts that compute them.
-    static constexpr std::int64_t most_shared_sums = 256 * 1024;
+    static constexpr std::int64_t max_shared_sums = 256 * 1024;
 
     /// Shares out the columns, where x is smaller than the weights: each part reads some of these, and all of x.
     void run_by_columns(
@@ -178,7 +178,7 @@ class im2col_convolution final : public accumulator_source {
 
     std::int32_t *at(std::int32_t *sums, std::int64_t row) const { return sums + row * p_.filters; }
 
-    void multiply_group(std::int64_t group, const rows_of_lines &rows, std::int32_t *sums) const {
+    void multiply_group(std::int64_t group, const indirect_rows &rows, std::int32_t *sums) const {
         const auto &product = w_->products[static_cast<std::size_t>(group)];
         product.run(rows, {0, product.panels()}, sums + group * (p_.filters / p_.groups), p_.filters);
     }
@@ -286,7 +286,7 @@ class im2col_convolution final : public accumulator_source {
 
 } // namespace
 
-packed_convolution pack_im2col_convolution(const problem &p, const constant_weights &w) {
+convolution_factory pack_im2col_convolution(const problem &p, const constant_weights &w) {
     return [packed = std::make_shared<const im2col_weights>(p, w)](
                    const problem &of_shape) { return std::make_unique<const im2col_convolution>(of_shape, packed); };
 }

@@ -5,7 +5,7 @@
 
 namespace dynquant::layers {
 
-packed_convolution pack_convolution(const integer_convolution &p, const constant_weights &w) {
+convolution_factory pack_convolution(const integer_convolution &p, const constant_weights &w) {
     auto other = pack_depthwise_convolution(p, w);
     if (!other) other = pack_im2col_convolution(p, w);
     auto channels_first = pack_channels_first_convolution(p, w);

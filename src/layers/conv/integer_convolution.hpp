@@ -29,13 +29,13 @@ struct integer_convolution {
 
 /// Makes the convolution of x of one shape: p as it was packed, but for batch and what the window has of x. The weights
 /// are packed once for all shapes.
-using packed_convolution = std::function<std::unique_ptr<const accumulator_source>(const integer_convolution &p)>;
+using convolution_factory = std::function<std::unique_ptr<const accumulator_source>(const integer_convolution &p)>;
 
 /// Chooses channels_first/ for few channels or filters in a group, if x and y may be channels first, depthwise/ for
 /// depthwise convolutions, and im2col for others. Copies w.
-packed_convolution pack_convolution(const integer_convolution &p, const constant_weights &w);
+convolution_factory pack_convolution(const integer_convolution &p, const constant_weights &w);
 
 /// Packs for im2col: the windows are the rows of a matrix, which is multiplied by the weights.
-packed_convolution pack_im2col_convolution(const integer_convolution &p, const constant_weights &w);
+convolution_factory pack_im2col_convolution(const integer_convolution &p, const constant_weights &w);
 
 } // namespace dynquant::layers

@@ -94,8 +94,8 @@ window make_window(const window_attributes &given, const dims &x, const dims &ke
         if (w.x[d] > max_extent || kernel[d] < 1 || kernel[d] > max_extent)
             refuse(status::invalid_shape, "expected extents and windows of 1 to ", max_extent, ", given a window of ",
                     to_string(kernel), " over ", to_string(w.x));
-    constexpr auto most_taps = std::int64_t {1} << 44; // more bytes than any machine has
-    if (volume(kernel).value_or(most_taps) >= most_taps)
+    constexpr auto max_taps = std::int64_t {1} << 44; // more bytes than any machine has
+    if (volume(kernel).value_or(max_taps) >= max_taps)
         refuse(status::invalid_shape, "expected a window of fewer than 2^44 taps, given ", to_string(kernel));
     w.strides = values_of("strides", given.strides, rank, 1, 1);
     w.dilations = values_of("dilations", given.dilations, rank, 1, 1);

@@ -34,13 +34,13 @@ struct post_op_view {
 
 /// What the sums become. s32: the sums with their bias; there are no post-ops. bytes: floats that the post-ops made
 /// integers of -128 to 255, of which the low byte is kept.
-enum class step_result { f32, s32, bytes };
+enum class result_type { f32, s32, bytes };
 
 /// What sums pass: their bias, the conversion to floats, and each post-op in turn. The bits are those of the operators
 /// one by one, on every instruction set.
 struct epilogue {
     std::span<const post_op_view> post_ops;
-    step_result result = step_result::f32;
+    result_type result = result_type::f32;
     const std::int32_t *bias = nullptr; // one for each channel, added to the sums, wrapping; null: none
     /// What x was quantized by: the scale, of `scale`, and the zero point of position p are elements p * row_stride.
     const float *x_scales = nullptr;

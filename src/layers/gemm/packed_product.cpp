@@ -15,7 +15,7 @@ namespace dynquant::layers {
 namespace {
 
 /// The fewest panels of equal width, so that few columns are padding.
-const panel_loop &kind_for_columns(const panel_loops &kinds, std::int64_t columns) {
+const panel_loop &loop_for_columns(const panel_loops &kinds, std::int64_t columns) {
     const auto widths = std::max<std::int64_t>(ceil_div(columns, kinds.of[0].columns), 1);
     const auto panels = ceil_div(widths, kinds.count);
     return kinds.of[ceil_div(widths, panels) - 1];
@@ -24,10 +24,10 @@ const panel_loop &kind_for_columns(const panel_loops &kinds, std::int64_t column
 /// Shorter lines would be mostly padding.
 constexpr std::int64_t min_amx_line = 32;
 
-const panel_loop &best_kind(const packed_product::problem &p, targets::features available) {
+const panel_loop &best_loop(const packed_product::problem &p, targets::features available) {
     using namespace targets;
     const bool takes_tiles = has(available, amx_int8) && p.channels * p.taps / p.lines >= min_amx_line && request_amx();
-    return kind_for_columns(*pick(takes_tiles ? available : available & ~feature::amx_int8, panels_table), p.columns);
+    return loop_for_columns(*pick(takes_tiles ? available : available & ~feature::amx_int8, panels_table), p.columns);
 }
 
 panel_product product_of(const packed_product::problem &p, const panel_loop &kind) {
@@ -42,7 +42,7 @@ panel_product product_of(const packed_product::problem &p, const panel_loop &kin
 }
 
 /// Rows of weights that a panel interleaves.
-struct row_group {
+struct interleaved_rows {
     std::int64_t to;      // where they are in a panel
     std::int64_t from[4]; // where they are in a filter
     std::uint8_t mask[4]; // 0: no row, at the end of a line
@@ -50,9 +50,9 @@ struct row_group {
 };
 
 /// All groups of rows, in the order in which a filter has them.
-std::vector<row_group> groups_of(const packed_product::problem &problem, const panel_product &p, const panel_loop &kind,
-        const constant_weights &w) {
-    std::vector<row_group> groups;
+std::vector<interleaved_rows> all_interleaved_rows(const packed_product::problem &problem, const panel_product &p,
+        const panel_loop &kind, const constant_weights &w) {
+    std::vector<interleaved_rows> groups;
     for (std::int64_t line = 0; line < p.lines; ++line)
         for (std::int64_t row = 0; row < p.line_inner; row += kind.interleaved) {
             auto &g = groups.emplace_back();
@@ -66,13 +66,13 @@ std::vector<row_group> groups_of(const packed_product::problem &problem, const p
                 g.are_adjacent &= g.from[i] == g.from[0] + i;
             }
         }
-    std::ranges::sort(groups, {}, [](const row_group &g) { return g.from[0]; });
+    std::ranges::sort(groups, {}, [](const interleaved_rows &g) { return g.from[0]; });
     return groups;
 }
 
 /// Some columns of a group. In a row, they are adjacent.
 template <int interleaved>
-void interleave(const constant_weights &w, const row_group &g, std::int64_t columns, std::int8_t *to) {
+void interleave(const constant_weights &w, const interleaved_rows &g, std::int64_t columns, std::int8_t *to) {
     const auto copy = [](void *y, const void *x, std::int64_t size, std::int64_t most) {
         if (size >= most)
             std::memcpy(y, x, static_cast<std::size_t>(most)); // of known size: a load and a store
@@ -98,7 +98,8 @@ void interleave(const constant_weights &w, const row_group &g, std::int64_t colu
 
 /// Some columns of some groups. Each column is a filter.
 template <int interleaved>
-void gather(const constant_weights &w, std::span<const row_group> groups, std::int64_t columns, std::int8_t *to) {
+void gather(
+        const constant_weights &w, std::span<const interleaved_rows> groups, std::int64_t columns, std::int8_t *to) {
     const auto flips = w.flip * 0x01010101U;
     for (std::int64_t n = 0; n < columns; ++n, to += interleaved) {
         const auto *const filter = w.first + n * w.of_filter;
@@ -119,7 +120,8 @@ void gather(const constant_weights &w, std::span<const row_group> groups, std::i
 }
 
 template <int interleaved>
-void pack_groups(const constant_weights &w, std::span<const row_group> groups, std::int64_t columns, std::int8_t *to) {
+void pack_groups(
+        const constant_weights &w, std::span<const interleaved_rows> groups, std::int64_t columns, std::int8_t *to) {
     if (w.of_filter != 1) return gather<interleaved>(w, groups, columns, to);
     for (const auto &g : groups)
         interleave<interleaved>(w, g, columns, to + g.to);
@@ -128,10 +130,10 @@ void pack_groups(const constant_weights &w, std::span<const row_group> groups, s
 } // namespace
 
 packed_product::packed_product(const problem &p, const constant_weights &w, targets::features available)
-    : packed_product(p, kind_for(p, w, available), w) {}
+    : packed_product(p, loop_for(p, w, available), w) {}
 
-const panel_loop &packed_product::kind_for(const problem &p, const constant_weights &w, targets::features available) {
-    const auto &best = best_kind(p, available);
+const panel_loop &packed_product::loop_for(const problem &p, const constant_weights &w, targets::features available) {
+    const auto &best = best_loop(p, available);
     if (!best.has_excess) return best;
     // A weight of excess takes as long as a step of the others, of four weights of each column; words take 1.2 times as
     // long, 1.8 times for one row. Some panels stand for all.
@@ -151,9 +153,9 @@ const panel_loop &packed_product::kind_for(const problem &p, const constant_weig
 
 packed_product::packed_product(problem p, const panel_loop &kind, const constant_weights &w)
     : problem_(std::move(p))
-    , kind_(kind)
+    , loop_(kind)
     , product_(product_of(problem_, kind))
-    , weights_(zeros_for_weights(static_cast<std::size_t>(bytes())))
+    , weights_(allocate_weights(static_cast<std::size_t>(bytes())))
     , weight_sums_(static_cast<std::size_t>(problem_.columns))
     , compensation_(static_cast<std::size_t>(panels() * kind.columns))
     , excess_(product_.line_bytes / kind.columns) {
@@ -171,13 +173,13 @@ packed_product::packed_product(problem p, const panel_loop &kind, const constant
 }
 
 void packed_product::pack(const constant_weights &w, std::int8_t *to) const {
-    const auto groups = groups_of(problem_, product_, kind_, w);
-    const auto pack = kind_.interleaved == 4 ? pack_groups<4>
-            : kind_.interleaved == 2         ? pack_groups<2>
+    const auto groups = all_interleaved_rows(problem_, product_, loop_, w);
+    const auto pack = loop_.interleaved == 4 ? pack_groups<4>
+            : loop_.interleaved == 2         ? pack_groups<2>
                                              : pack_groups<1>;
     constexpr std::size_t block = 64; // groups whose rows of a panel's columns are in the first-level cache
     const auto pack_block = [&](std::size_t begin, std::int64_t panel) {
-        const auto first = panel * kind_.columns, columns = std::min(kind_.columns, product_.columns - first);
+        const auto first = panel * loop_.columns, columns = std::min(loop_.columns, product_.columns - first);
         pack(w.from_filter(first), std::span(groups).subspan(begin, std::min(block, groups.size() - begin)), columns,
                 to + panel * product_.panel_bytes);
     };
@@ -198,7 +200,7 @@ void packed_product::add_up() {
     const std::vector<const std::byte *> lines(static_cast<std::size_t>(product_.lines), ones.data());
     auto of_ones = product_;
     of_ones.x_is_signed = false; // no compensation, which is yet to be found
-    kind_.multiply(of_ones, {lines.data(), 0, 1}, {0, panels()}, weight_sums_.data(), 0);
+    loop_.multiply(of_ones, {lines.data(), 0, 1}, {0, panels()}, weight_sums_.data(), 0);
     if (problem_.x_is_signed)
         std::ranges::transform(weight_sums_, compensation_.begin(), [](std::int32_t sum) {
             return static_cast<std::int32_t>(0U - 128U * static_cast<std::uint32_t>(sum));
@@ -206,10 +208,10 @@ void packed_product::add_up() {
     subtract_from_sums(problem_.w_zero_points, product_.lines * product_.line_inner, weight_sums_);
 }
 
-void packed_product::run(const rows_of_lines &x, parallel::range panels, std::int32_t *y, std::int64_t y_stride) const {
-    kind_.multiply(product_, x, panels, y, y_stride);
+void packed_product::run(const indirect_rows &x, parallel::range panels, std::int32_t *y, std::int64_t y_stride) const {
+    loop_.multiply(product_, x, panels, y, y_stride);
     if (problem_.w_zero_points.empty()) return;
-    const auto first = panels.begin * kind_.columns, last = std::min(panels.end * kind_.columns, problem_.columns);
+    const auto first = panels.begin * loop_.columns, last = std::min(panels.end * loop_.columns, problem_.columns);
     subtract_row_sums(product_, x, problem_.w_zero_points, {first, last}, y, y_stride);
 }
 

@@ -31,18 +31,18 @@ class packed_product {
     /// The column sums of w - w_zero_points, modulo 2^32.
     const std::vector<std::int32_t> &weight_sums() const { return weight_sums_; }
     std::int64_t bytes() const { return panels() * product_.panel_bytes; }
-    std::int64_t panels() const { return ceil_div(problem_.columns, kind_.columns); }
+    std::int64_t panels() const { return ceil_div(problem_.columns, loop_.columns); }
 
     /// Computes the columns of some panels on this thread. y_stride: elements from row to row of y.
-    void run(const rows_of_lines &x, parallel::range panels, std::int32_t *y, std::int64_t y_stride) const;
+    void run(const indirect_rows &x, parallel::range panels, std::int32_t *y, std::int64_t y_stride) const;
 
   private:
-    static const panel_loop &kind_for(const problem &p, const constant_weights &w, targets::features available);
+    static const panel_loop &loop_for(const problem &p, const constant_weights &w, targets::features available);
     void pack(const constant_weights &w, std::int8_t *to) const;
     void add_up();
 
     problem problem_;
-    panel_loop kind_;
+    panel_loop loop_;
     panel_product product_;
     std::shared_ptr<std::byte> weights_;
     std::vector<std::int32_t> weight_sums_, compensation_;

@@ -22,7 +22,7 @@ struct excess_weights {
 
 /// Rows of x that are each the concatenation of some lines, as a convolution's windows are: line i of row m begins at
 /// lines[i] + m * stride. So a convolution needs no copies of its windows.
-struct rows_of_lines {
+struct indirect_rows {
     const std::byte *const *lines;
     std::int64_t stride, rows;
 };
@@ -41,7 +41,7 @@ struct panel_product {
 
 /// Computes the sums of some panels, which wrap. y_stride: elements from row to row of y.
 using multiply_panels_function = void (*)(
-        const panel_product &p, const rows_of_lines &x, parallel::range panels, std::int32_t *y, std::int64_t y_stride);
+        const panel_product &p, const indirect_rows &x, parallel::range panels, std::int32_t *y, std::int64_t y_stride);
 
 /// A function and its panels.
 struct panel_loop {

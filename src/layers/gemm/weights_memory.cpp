@@ -8,7 +8,7 @@
 #include <mutex>
 #include <new>
 
-#include "layers/gemm/line_vector.hpp"
+#include "layers/gemm/aligned_vector.hpp"
 
 namespace dynquant::layers {
 namespace {
@@ -77,9 +77,9 @@ class region {
 
 } // namespace
 
-std::shared_ptr<std::byte> zeros_for_weights(std::size_t size) {
+std::shared_ptr<std::byte> allocate_weights(std::size_t size) {
     if (size < min_size) {
-        const auto zeros = std::make_shared<line_vector<std::byte>>(size);
+        const auto zeros = std::make_shared<aligned_vector<std::byte>>(size);
         return {zeros, zeros->data()};
     }
     size = round_up(size, 64);

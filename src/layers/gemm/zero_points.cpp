@@ -11,7 +11,7 @@ std::int32_t wrap(std::int64_t value) {
     return static_cast<std::int32_t>(static_cast<std::uint32_t>(value)); // modulo 2^32
 }
 
-std::int64_t row_sum(const panel_product &p, const rows_of_lines &x, std::int64_t row) {
+std::int64_t row_sum(const panel_product &p, const indirect_rows &x, std::int64_t row) {
     auto total = p.x_is_signed ? -128 * p.lines * p.line_inner : 0;
     for (std::int64_t i = 0; i < p.lines; ++i)
         total += simd::sum_of_bytes(x.lines[i] + row * x.stride, p.line_inner, p.x_is_signed ? 128 : 0);
@@ -25,7 +25,7 @@ void subtract_from_sums(std::span<const std::int32_t> zero_points, std::int64_t 
         sums[c] = wrap(sums[c] - inner * zero_points[zero_points.size() == 1 ? 0 : c]);
 }
 
-void subtract_row_sums(const panel_product &p, const rows_of_lines &x, std::span<const std::int32_t> w_zero_points,
+void subtract_row_sums(const panel_product &p, const indirect_rows &x, std::span<const std::int32_t> w_zero_points,
         parallel::range columns, std::int32_t *y, std::int64_t y_stride) {
     const auto *zero_points = w_zero_points.data();
     for (std::int64_t m = 0; m < x.rows; ++m, y += y_stride) {

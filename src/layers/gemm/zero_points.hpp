@@ -14,7 +14,7 @@ void subtract_from_sums(std::span<const std::int32_t> zero_points, std::int64_t 
 
 /// Subtracts from some columns of each row of y the sum of its row of x times the zero points: one, or one for each
 /// column.
-void subtract_row_sums(const panel_product &p, const rows_of_lines &x, std::span<const std::int32_t> w_zero_points,
+void subtract_row_sums(const panel_product &p, const indirect_rows &x, std::span<const std::int32_t> w_zero_points,
         parallel::range columns, std::int32_t *y, std::int64_t y_stride);
 
 /// Gives bias - x_zero_point * weight_sums for each channel, or nothing where all are 0. bias: none, one, or one for

@@ -64,7 +64,7 @@ dims channels_last_strides(const dims &x) {
 
 } // namespace
 
-layer_problem::layer_problem(layer_description given, const std::byte *weights, targets::features available)
+packed_layer::packed_layer(layer_description given, const std::byte *weights, targets::features available)
     : description_(std::move(given))
     , is_folded_(fold_multipliers(description_)) {
     const auto &d = description_;
@@ -106,18 +106,18 @@ layer_problem::layer_problem(layer_description given, const std::byte *weights, 
     packed_ = pack_convolution(c, packing);
 }
 
-std::unique_ptr<const accumulator_source> layer_problem::sums_of(const integer_convolution &c) const {
+std::unique_ptr<const accumulator_source> packed_layer::sums_of(const integer_convolution &c) const {
     return (packed_ ? packed_ : pack_convolution(c, {}))(c);
 }
 
-layer::layer(const layer_problem &p, const dims &x)
+layer::layer(const packed_layer &p, const dims &x)
     : d_(p.description())
     , x_(x)
     , y_is_channels_first_(d_.is_convolution && !d_.y_is_channels_last)
-    , compute_(*targets::pick(p.convolution().available, epilogue_table))
+    , epilogue_(*targets::pick(p.convolution().available, epilogue_table))
     , look_up_(lookup::function_for(p.convolution().available)) {
     for (const auto &s : d_.post_ops)
-        steps_.push_back({s.what, s.a, s.b, s.table});
+        post_ops_.push_back({s.what, s.a, s.b, s.table});
     try {
         const auto c = d_.is_convolution ? plan_convolution(p.convolution()) : plan_product(p.convolution());
         if (volume(y_) == 0) return;
@@ -210,13 +210,13 @@ void layer::run(const layer_arguments &given, workspace &memory) const {
         of_x.bias = memory.bias;
     }
     sums_->for_each_block(x, of_x.zero_points, memory, [&](const accumulator_block &block) {
-        block.plane == 0 ? compute_steps(block, of_x, given.y) : compute_planes(block, of_x, given.y);
+        block.plane == 0 ? finish_rows(block, of_x, given.y) : finish_planes(block, of_x, given.y);
     });
 }
 
 /// What the positions of an image pass, from in_image on.
-epilogue layer::steps_of(const parameters &of_x, std::int64_t image, std::int64_t in_image) const {
-    epilogue by {steps_, d_.result, of_x.bias.empty() ? nullptr : of_x.bias.data(), of_x.scales.data()};
+epilogue layer::epilogue_for(const parameters &of_x, std::int64_t image, std::int64_t in_image) const {
+    epilogue by {post_ops_, d_.result, of_x.bias.empty() ? nullptr : of_x.bias.data(), of_x.scales.data()};
     if (!d_.scales_by_row) return by;
     const auto row = d_.is_convolution ? image : in_image;
     by.row_stride = d_.is_convolution ? 0 : 1;
@@ -228,8 +228,8 @@ epilogue layer::steps_of(const parameters &of_x, std::int64_t image, std::int64_
 }
 
 /// Computes blocks that have all channels, image by image.
-void layer::compute_steps(const accumulator_block &block, const parameters &of_x, void *y) const {
-    const std::int64_t element = d_.result == step_result::bytes ? 1 : 4;
+void layer::finish_rows(const accumulator_block &block, const parameters &of_x, void *y) const {
+    const std::int64_t element = d_.result == result_type::bytes ? 1 : 4;
     const bool by_image = y_is_channels_first_ || (d_.scales_by_row && d_.is_convolution);
     const auto of_image = by_image ? positions_ : images_ * positions_;
     const auto &positions = block.positions;
@@ -240,18 +240,18 @@ void layer::compute_steps(const accumulator_block &block, const parameters &of_x
         const rows_of_sums rows {block.sums + (begin - positions.begin) * channels_, false, channels_,
                 static_cast<std::byte *>(y) + at * element, y_is_channels_first_ ? 1 : channels_,
                 y_is_channels_first_ ? positions_ : 1};
-        compute_.rows(steps_of(of_x, image, in_image), rows, {0, end - begin});
+        epilogue_.rows(epilogue_for(of_x, image, in_image), rows, {0, end - begin});
         if (d_.table) look_up(static_cast<std::uint8_t *>(y) + at, channels_, end - begin);
         begin = end;
     }
 }
 
-void layer::compute_planes(const accumulator_block &block, const parameters &of_x, void *y) const {
-    const std::int64_t element = d_.result == step_result::bytes ? 1 : 4;
+void layer::finish_planes(const accumulator_block &block, const parameters &of_x, void *y) const {
+    const std::int64_t element = d_.result == result_type::bytes ? 1 : 4;
     const auto image = block.positions.begin / positions_, in_image = block.positions.begin % positions_;
     const auto count = block.positions.end - block.positions.begin;
     const auto at = (image * channels_ + block.first_channel) * positions_ + in_image;
-    compute_.planes(steps_of(of_x, image, in_image),
+    epilogue_.planes(epilogue_for(of_x, image, in_image),
             {block.sums, block.plane, block.first_channel, block.channels, count,
                     static_cast<std::byte *>(y) + at * element, positions_});
     if (d_.table) look_up(static_cast<std::uint8_t *>(y) + at, block.channels, count);

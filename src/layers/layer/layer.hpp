@@ -43,15 +43,15 @@ struct layer_description {
     window_attributes window;
     std::vector<std::int32_t> bias = {}; // of the sums, wraps: none, one value, or one for each channel
     std::vector<post_op> post_ops = {};
-    step_result result = step_result::s32;   // bytes: the last post-op is saturate or look_up
+    result_type result = result_type::s32;   // bytes: the last post-op is saturate or look_up
     std::optional<lookup::table> table = {}; // a last post-op on the bytes
 };
 
 /// A description whose weights are packed. A product is a convolution of one tap.
-class layer_problem {
+class packed_layer {
   public:
     /// Copies the weights. available: of the loops. Throws error for what breaks ONNX's rules and needs no shape of x.
-    layer_problem(layer_description given, const std::byte *weights, targets::features available);
+    packed_layer(layer_description given, const std::byte *weights, targets::features available);
 
     const layer_description &description() const { return description_; }
     const integer_convolution &convolution() const { return convolution_; }
@@ -63,7 +63,7 @@ class layer_problem {
   private:
     layer_description description_;
     integer_convolution convolution_; // without what depends on the shape of x
-    packed_convolution packed_;       // none: the weights have no elements
+    convolution_factory packed_;      // none: the weights have no elements
     bool is_folded_;
 };
 
@@ -80,7 +80,7 @@ struct layer_arguments {
 class layer {
   public:
     /// The problem outlives it. Throws error for a shape that the weights do not fit.
-    layer(const layer_problem &p, const dims &x);
+    layer(const packed_layer &p, const dims &x);
 
     const dims &x() const { return x_; }
     const dims &y() const { return y_; }
@@ -98,9 +98,9 @@ class layer {
         std::span<const std::int32_t> zero_points, bias; // bias: of each channel, or none
         std::span<const float> scales;
     };
-    epilogue steps_of(const parameters &of_x, std::int64_t image, std::int64_t in_image) const;
-    void compute_steps(const accumulator_block &block, const parameters &of_x, void *y) const;
-    void compute_planes(const accumulator_block &block, const parameters &of_x, void *y) const;
+    epilogue epilogue_for(const parameters &of_x, std::int64_t image, std::int64_t in_image) const;
+    void finish_rows(const accumulator_block &block, const parameters &of_x, void *y) const;
+    void finish_planes(const accumulator_block &block, const parameters &of_x, void *y) const;
     void look_up(std::uint8_t *y, std::int64_t channels, std::int64_t positions) const;
 
     const layer_description &d_;
@@ -112,8 +112,8 @@ class layer {
     bool permutes_ = false;
     permutation to_channels_last_;   // of x's bytes
     std::vector<std::int32_t> bias_; // where no zero point of a run is in it
-    std::vector<post_op_view> steps_;
-    const epilogue_loops &compute_;
+    std::vector<post_op_view> post_ops_;
+    const epilogue_loops &epilogue_;
     lookup::look_up_function look_up_;
 };
 

@@ -14,9 +14,9 @@ weight_only_layer::weight_only_layer(const weight_only_description &d, targets::
     , x_rank_(d.x_rank)
     , product_(d.weights, available)
     , owned_(d.post_ops)
-    , compute_(*targets::pick(available, epilogue_table)) {
+    , epilogue_(*targets::pick(available, epilogue_table)) {
     for (const auto &s : owned_)
-        steps_.push_back({s.what, s.a, s.b, s.table});
+        post_ops_.push_back({s.what, s.a, s.b, s.table});
 }
 
 dims weight_only_layer::y_of(const dims &x) const {
@@ -48,7 +48,7 @@ void weight_only_layer::run(const float *x, const dims &x_shape, float *y, memor
     const auto images = is_convolution_ ? x_shape[0] : 1;
     const auto rows = *volume(
             is_convolution_ ? dims(x_shape.begin() + 2, x_shape.end()) : dims(x_shape.begin(), x_shape.end() - 1));
-    if (!is_convolution_ && steps_.empty()) return product_.run({x, rows, inner}, y, columns, m.of_product);
+    if (!is_convolution_ && post_ops_.empty()) return product_.run({x, rows, inner}, y, columns, m.of_product);
     auto block = std::min(rows, std::max<std::int64_t>(64 * 1024 / columns / 24, 1) * 24);
     if (is_convolution_) block = std::max(block, std::min(rows, max_weight_only_rows));
     auto *const products = workspace::ensure_size(m.products, static_cast<std::size_t>(block * columns));
@@ -61,7 +61,7 @@ void weight_only_layer::run(const float *x, const dims &x_shape, float *y, memor
             const auto to = is_convolution_ ? rows_of_sums {products, true, columns, y + begin, 1, rows}
                                             : rows_of_sums {products, true, columns, y + begin * columns, columns, 1};
             parallel::for_each_part(count, parallel::parts_for_items(count, count * columns),
-                    [&](parallel::range part) { compute_.rows({steps_}, to, part); });
+                    [&](parallel::range part) { epilogue_.rows({post_ops_}, to, part); });
         }
 }
 

@@ -41,8 +41,8 @@ class weight_only_layer {
     std::size_t x_rank_;
     weight_only_product product_;
     std::vector<post_op> owned_;
-    std::vector<post_op_view> steps_;
-    const epilogue_loops &compute_;
+    std::vector<post_op_view> post_ops_;
+    const epilogue_loops &epilogue_;
 };
 
 } // namespace dynquant::layers

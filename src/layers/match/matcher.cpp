@@ -270,7 +270,7 @@ std::optional<layer_part> scale_over(const cursor &c, const node &n) {
     return c.is_x_scale(x_scale) ? std::optional(std::move(found)) : std::nullopt;
 }
 
-layer_part step_behind(const cursor &c, bool is_first) {
+layer_part post_op_behind(const cursor &c, bool is_first) {
     const auto *n = c.next();
     if (!n) return product_with_itself(c).value_or(ends_before(c, ""));
     auto found = function_over(c, *n, is_first ? "Mul" : "QuantizeLinear");
@@ -438,7 +438,7 @@ std::string why_no_bias(const cursor &c, std::size_t bias) {
 
 /// Takes an activation, where the layer ends in what one takes.
 void take_activation(layer_match &m, const cursor &c, const table_maker &tabulate) {
-    const bool is_of_bytes = m.result == step_result::bytes;
+    const bool is_of_bytes = m.result == result_type::bytes;
     const auto *n = c.next();
     if (!is_of_bytes && !(n && n->is("Cast"))) return; // it goes on as no activation
     const auto before = m.nodes.size();
@@ -449,7 +449,7 @@ void take_activation(layer_match &m, const cursor &c, const table_maker &tabulat
         std::ranges::copy(table, m.table.emplace().begin());
     else
         m.post_ops.push_back({kind::look_up, {}, {}, std::move(table)});
-    m.result = step_result::bytes;
+    m.result = result_type::bytes;
 }
 
 /// Takes what quantizes x, where only this layer takes what it gives.
@@ -480,11 +480,11 @@ match_result find_integer_layer(start s, layer_match m, const table_maker &tabul
     if (s.product.has(2)) m.x_zero_point = s.product.inputs[2];
     const auto here = [&] { return cursor {&s, m.y}; };
     if (go_on(m, bias_behind(here())) && go_on(m, cast_behind(here(), data_type::f32))) {
-        m.result = step_result::f32;
-        while (go_on(m, step_behind(here(), m.post_ops.empty()))) {
+        m.result = result_type::f32;
+        while (go_on(m, post_op_behind(here(), m.post_ops.empty()))) {
         }
         if (const auto *n = here().next(); n && n->is("QuantizeLinear") && go_on(m, quantize_over(here(), *n)))
-            m.result = step_result::bytes;
+            m.result = result_type::bytes;
         if (tabulate) take_activation(m, here(), tabulate);
     }
     take_quantize(s, m);
@@ -506,8 +506,8 @@ match_result find_weight_only_layer(start s, layer_match m) {
         if (auto reason = why_no_bias({&s, m.y}, bias); !reason.empty()) return {std::nullopt, std::move(reason)};
         m.post_ops = {{kind::add, values_of<float>(*s.g.values[bias].known)}};
     }
-    m.result = step_result::f32;
-    while (go_on(m, step_behind({&s, m.y}, m.post_ops.empty()))) {
+    m.result = result_type::f32;
+    while (go_on(m, post_op_behind({&s, m.y}, m.post_ops.empty()))) {
     }
     std::ranges::sort(m.nodes);
     return {std::move(m)};

@@ -36,7 +36,7 @@ struct layer_match : layer_part {
     /// x has a scale and a zero point for each row, of a convolution each image: where what quantizes it says so, or
     /// where the caller wants it and find_row_scales() allows it.
     bool scales_by_row = false;
-    step_result result = step_result::s32;
+    result_type result = result_type::s32;
     std::optional<lookup::table> table = {};
 };
 

@@ -22,7 +22,7 @@ bool is_used(const value &v) {
 }
 
 /// A layer that can be claimed.
-match_result find_integer_layer(const graph &g, std::size_t product, const std::vector<bool> &is_claimed) {
+match_result find_claimable_layer(const graph &g, std::size_t product, const std::vector<bool> &is_claimed) {
     const auto &n = g.nodes[product];
     auto result = find_layer(g, product, is_claimed);
     if (!result.found) return result;
@@ -82,7 +82,7 @@ class finder {
     void claim_integer_layers() {
         for (std::size_t i = 0; i < g_.nodes.size(); ++i) {
             if (!layers::match::is_product(g_.nodes[i])) continue;
-            auto m = find_integer_layer(g_, i, is_claimed_);
+            auto m = find_claimable_layer(g_, i, is_claimed_);
             if (m.found && m.found->nodes.size() == 1 && !claims_all()) m.reason = fast_in_ort_product(g_, g_.nodes[i]);
             if (take(i, m)) layers_.push_back(*std::move(m.found));
         }

@@ -20,7 +20,7 @@ operation prepare(const quantization &q) {
     return kernels::prepare(q, {}, kernels::own_kernels());
 }
 
-layers::layer_problem problem_of(const graph &g, const layer_match &m) {
+layers::packed_layer problem_of(const graph &g, const layer_match &m) {
     auto d = describe(g, m);
     if (m.quantize != none) d.prepare = prepare;
     return {std::move(d), g.input(g.nodes[m.product], 1).known->data, environment::usable_features()};
@@ -84,7 +84,7 @@ class compiled_layer : public fused_node {
         return data_of(api_, tensor);
     }
 
-    layers::layer_problem problem_;
+    layers::packed_layer problem_;
     std::size_t x_input_, x_zero_point_input_ = none, x_scale_input_ = none; // none: known, or no input
     float x_scale_ = 1;
     newest<layers::layer> layers_; // by the shape of x
@@ -121,7 +121,7 @@ class compiled_group : public fused_node {
     }
 
     struct part {
-        layers::layer_problem problem;
+        layers::packed_layer problem;
         std::size_t output;
     };
     /// What is prepared for one shape of x.

@@ -136,8 +136,8 @@ TEST(resolved, microkernels_of_a_state_stage_what_they_do_not_read) {
 
 TEST(resolved, groups_are_rows_in_states_that_lack_their_form) {
     const auto w = walk_for({500, 16}, {1, 16});
-    EXPECT_EQ(w.own[panel_state::guarded].most_rows_of_groups, 0);
-    EXPECT_EQ(w.own[panel_state::no_zero_points].most_rows_of_groups, INT64_MAX);
+    EXPECT_EQ(w.own[panel_state::guarded].max_rows_of_groups, 0);
+    EXPECT_EQ(w.own[panel_state::no_zero_points].max_rows_of_groups, INT64_MAX);
     EXPECT_EQ(w.of_groups[panel_state::guarded].by, form::rows);
     EXPECT_NE(w.of_groups[panel_state::guarded].usual.kernel, nullptr);
 }

@@ -21,7 +21,7 @@ namespace oracle = dynquant::test::oracle;
 namespace targets = dynquant::targets;
 using dynquant::concat, dynquant::data_type, dynquant::dims, dynquant::to_string;
 using kind = layers::post_op_kind;
-using layers::step_result;
+using layers::result_type;
 using layer_inputs = oracle::layer_inputs<layers::layer_description>;
 using weight_only_inputs = oracle::weight_only_inputs<layers::weight_only_weights, layers::post_op>;
 
@@ -108,8 +108,8 @@ std::int64_t rows_of(const plan &p) {
     return p.d.is_convolution ? p.x.front() : *dynquant::volume(p.x) / p.x.back();
 }
 
-data_type type_of(step_result of) {
-    return of == step_result::s32 ? data_type::s32 : of == step_result::f32 ? data_type::f32 : data_type::u8;
+data_type type_of(result_type of) {
+    return of == result_type::s32 ? data_type::s32 : of == result_type::f32 ? data_type::f32 : data_type::u8;
 }
 
 template <typename F>
@@ -179,7 +179,7 @@ digest compute(const layer_inputs &in, const way &w) {
     }
     auto d = in.d;
     if (d.prepare) d.prepare = prepare_by(w.available);
-    const layers::layer_problem problem(d, in.w.data(), w.available);
+    const layers::packed_layer problem(d, in.w.data(), w.available);
     const layers::layer layer(problem, in.x_shape);
     guarded_buffer y(*dynquant::volume(layer.y()) * (result == data_type::u8 ? 1 : 4));
     layers::workspace memory;
@@ -249,11 +249,11 @@ digest compute(const weight_only_inputs &in, const way &w) {
 
 } // namespace
 
-const chain sums {"s32", {}, step_result::s32};
+const chain sums {"s32", {}, result_type::s32};
 
 const std::vector<chain> &chains() {
     using enum layers::post_op_kind;
-    constexpr auto bytes = step_result::bytes;
+    constexpr auto bytes = result_type::bytes;
     static const std::vector<chain> all {
             {"f32", {}},
             {"multiply", {multiply}},

@@ -85,7 +85,7 @@ class drawing {
 struct chain {
     const char *name;
     std::vector<dynquant::layers::post_op_kind> steps;
-    dynquant::layers::step_result result = dynquant::layers::step_result::f32;
+    dynquant::layers::result_type result = dynquant::layers::result_type::f32;
     bool is_signed = false; // of bytes
     bool has_table = false; // on the bytes
 };

@@ -11,7 +11,7 @@ namespace dynquant::kernels::native {
 namespace {
 
 /// A box grows at least to this size.
-constexpr std::int64_t least_box_bytes = 128 << 10;
+constexpr std::int64_t min_box_bytes = 128 << 10;
 /// Larger boxes read memory faster, but a tensor keeps this many of them, which divide evenly among threads.
 constexpr std::int64_t boxes_of_large_tensor = 256;
 /// Rows of a box are at least this long, if the tensor's are: shorter ones waste cache lines and prefetches.
@@ -68,8 +68,8 @@ std::int64_t evened(std::int64_t blocks) {
 
 tiling cut(const quantization &q) {
     const auto cache = second_level_cache(), most = cache / 4 * 3; // that one thread computes alone
-    const auto large = std::max(least_box_bytes, cache / 2), of_short_rows = std::max(least_box_bytes, most / 2);
-    const auto usual = std::clamp(src_bytes(q, q.src.dims) / boxes_of_large_tensor, least_box_bytes, large);
+    const auto large = std::max(min_box_bytes, cache / 2), of_short_rows = std::max(min_box_bytes, most / 2);
+    const auto usual = std::clamp(src_bytes(q, q.src.dims) / boxes_of_large_tensor, min_box_bytes, large);
     const auto alone =
             grown(q, [&](const dims &box) { return row_bytes(q, box) < min_row_bytes ? of_short_rows : usual; });
     if (src_bytes(q, alone) <= most && row_bytes(q, alone) >= std::min(min_row_bytes, row_bytes(q, q.src.dims)))

@@ -13,11 +13,11 @@ constexpr std::int64_t usual_bytes = 8 << 10;
 /// A box of long groups in the caches: reading it twice from the second level costs less than parameters one by one.
 constexpr std::int64_t bytes_of_long = 64 << 10;
 /// No group is longer.
-constexpr std::int64_t most_bytes = 32 << 10;
+constexpr std::int64_t max_bytes = 32 << 10;
 /// Ranges are found for this many groups at once, the lanes of 16 bits.
 constexpr std::int64_t range_lanes = 32;
 /// Codes narrower than a byte that a box has at most: they fit on the stack.
-constexpr std::int64_t most_codes = 8 << 10;
+constexpr std::int64_t max_codes = 8 << 10;
 /// Shorter rows are not streamed: their ends cost more.
 constexpr std::int64_t min_length_to_stream = 256;
 /// Longer groups are rows: loading parameters for each row costs less than for each step.
@@ -43,7 +43,7 @@ bool reshape(quantization &q) {
 std::int64_t groups_together(std::int64_t bytes_of_group, std::int64_t length, bool in_caches, bool packed) {
     const bool is_long = bytes_of_group >= usual_bytes / 4;
     auto together = (is_long && in_caches ? bytes_of_long : usual_bytes) / bytes_of_group;
-    if (packed) together = std::clamp(together, std::int64_t {2}, most_codes / length);
+    if (packed) together = std::clamp(together, std::int64_t {2}, max_codes / length);
     together = together >= range_lanes ? together / range_lanes * range_lanes : evened(together);
     return std::min(together, group_capacity);
 }
@@ -62,7 +62,7 @@ groups::groups(const quantization &q, const parameter_formulas &formulas, const 
     , integral_(traits(q.dst.type).integral) {
     const auto bytes = length_ * src_bytes_;
     const bool divides = q.computed->quotient == scale_quotient::divide, packed = dst_bits_ < 8;
-    if (bytes > most_bytes || (packed && 2 * length_ > most_codes)) return;
+    if (bytes > max_bytes || (packed && 2 * length_ > max_codes)) return;
     if (!integral_ && divides) return;
     together_ = groups_together(bytes, length_, !streams, packed);
     // In the caches, the next box is brought to the first level while this one is quantized.
@@ -101,7 +101,7 @@ bool groups::compute(const arguments &args, std::int64_t number) const {
     const auto found = formulas_.compute(args, first, count, r, p);
     if (rule.scales_only) return true;
     if (!found.are_regular || !found.are_bounded) return false;
-    alignas(64) std::byte codes[most_codes + 4 * widest_step];
+    alignas(64) std::byte codes[max_codes + 4 * widest_step];
     void *const dst = pack_ ? codes : static_cast<std::byte *>(args.dst) + element * dst_bits_ / 8;
     const bool begins_line = reinterpret_cast<std::uintptr_t>(dst) % 64 == 0;
     const bool stream = streams_ && !pack_ && (by_rows_ ? length_ >= min_length_to_stream : begins_line);

@@ -189,11 +189,11 @@ void make_cells(
 /// A convolution of one tap may have lines of any length: makes them 256 positions long, which make up for what a line
 /// costs, where that leaves several lines for several threads.
 problem with_long_lines(problem p) {
-    constexpr std::int64_t long_enough = 256, most_lines = 1024;
+    constexpr std::int64_t long_enough = 256, max_lines = 1024;
     auto &w = p.window;
     if (*volume(w.kernel) != 1 || w.is_padded() || w.x != w.y) return p;
     const auto positions = *volume(w.y);
-    auto lines = std::clamp<std::int64_t>(positions / long_enough, 1, most_lines);
+    auto lines = std::clamp<std::int64_t>(positions / long_enough, 1, max_lines);
     while (positions % lines != 0)
         --lines;
     if (positions / lines > 16 * long_enough && w.rank() > 1) return p; // there is no such divisor
@@ -242,8 +242,8 @@ class channels_first_convolution final : public accumulator_source {
         if (p_.batch == 0) return;
         const auto steps = std::ssize(w_->steps);
         const auto work = p_.batch * lines_ * p_.groups * (cells_bytes(1) + columns_ * filters_ * (steps + 2) / 4);
-        const auto most_parts = parallel::parts_for_items(p_.batch * p_.groups * lines_, work);
-        const auto size = block_lines(most_parts), blocks = ceil_div(lines_, size);
+        const auto max_parts = parallel::parts_for_items(p_.batch * p_.groups * lines_, work);
+        const auto size = block_lines(max_parts), blocks = ceil_div(lines_, size);
         const auto tasks = p_.batch * blocks * p_.groups;
         const auto parts = parallel::parts_for_items(tasks, work);
         prepare(memory, parts, size, x);
@@ -339,7 +339,7 @@ class channels_first_convolution final : public accumulator_source {
         }
     }
 
-    /// Whether a tap meets a line of x, counted from the first that the block meets.
+    /// Whether a tap tap_addresses a line of x, counted from the first that the block tap_addresses.
     bool meets_a_tap(std::int64_t line) const {
         const auto stride = line_stride(), dilation = line_dilation();
         if (stride == 1) return true;
@@ -450,7 +450,7 @@ class channels_first_convolution final : public accumulator_source {
 
 } // namespace
 
-packed_convolution pack_channels_first_convolution(
+convolution_factory pack_channels_first_convolution(
         const problem &p, const channels_first_loop &kind, const constant_weights &w) {
     return [packed = std::make_shared<const channels_first_weights>(p, kind, w)](const problem &of_shape) {
         return std::make_unique<const channels_first_convolution>(of_shape, packed);
@@ -461,15 +461,15 @@ packed_convolution pack_channels_first_convolution(
 /// times as fast with int8 and uint8 weights: 24 to 72 channels 1.25 and 1.5, 3x3 of 32 to 32 0.94 and 1.1, of 64 to 64
 /// 0.9 and 0.9; 8 groups of one channel 1.6 and 1.3, 96 groups 0.7 and 0.6. Of one tap, whose lines may be long: 32 to
 /// 32 1.2 and 1.7, 128 to 128 1.06 and 1.3, 512 to 512 on 7x7 0.6 and 0.7.
-constexpr std::int64_t few = 24, few_of_one_tap = 128, few_groups = 8;
+constexpr std::int64_t few = 24, max_few_of_one_tap = 128, max_few_groups = 8;
 
-packed_convolution pack_channels_first_convolution(const problem &p, const constant_weights &w) {
+convolution_factory pack_channels_first_convolution(const problem &p, const constant_weights &w) {
     if (!p.is_channels_first || p.window.kernel.size() > 2 || p.channels == 0 || p.filters == 0) return nullptr;
     const auto channels = p.channels / p.groups, filters = p.filters / p.groups;
-    const bool is_depthwise = channels == 1 && filters == 1 && p.groups > few_groups;
+    const bool is_depthwise = channels == 1 && filters == 1 && p.groups > max_few_groups;
     const bool is_one_tap = *volume(p.window.kernel) == 1
             && std::ranges::all_of(p.window.strides, [](std::int64_t stride) { return stride == 1; });
-    if (is_depthwise || std::min(channels, filters) > (is_one_tap ? few_of_one_tap : few)) return nullptr;
+    if (is_depthwise || std::min(channels, filters) > (is_one_tap ? max_few_of_one_tap : few)) return nullptr;
     return pack_channels_first_convolution(p, *targets::pick(p.available, channels_first_table), w);
 }
 
@@ -488,7 +488,7 @@ bool channels_first_is_faster(const problem &of_shape) {
     const auto last = w.rank() - 1;
     if (w.rank() > 1 && w.covered(0) > 32) return false;
     if ((w.covered(last) - 1) / w.strides[last] > many * columns) return false;
-    // A line is copied with all of its padding, of which a large stride meets little.
+    // A line is copied with all of its padding, of which a large stride tap_addresses little.
     return w.padded(last) <= many * (w.x[last] + columns);
 }
 

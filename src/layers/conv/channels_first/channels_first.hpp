@@ -38,13 +38,13 @@ struct channels_first_loop {
 extern const targets::candidate<const channels_first_loop *> channels_first_table[];
 
 /// Null where another way is as fast or more than two dimensions are spatial.
-packed_convolution pack_channels_first_convolution(const integer_convolution &p, const constant_weights &w);
+convolution_factory pack_channels_first_convolution(const integer_convolution &p, const constant_weights &w);
 
 /// Whether it is, for this shape of x, of what pack_channels_first_convolution() packs.
 bool channels_first_is_faster(const integer_convolution &of_shape);
 
 /// Packs any convolution of one or two spatial dimensions with channels for the given loop.
-packed_convolution pack_channels_first_convolution(
+convolution_factory pack_channels_first_convolution(
         const integer_convolution &p, const channels_first_loop &kind, const constant_weights &w);
 
 } // namespace dynquant::layers

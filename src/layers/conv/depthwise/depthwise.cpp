@@ -18,11 +18,11 @@ using zero_points = std::span<const std::int32_t>;
 /// Null: by pairs. Few channels leave most of a vector of quads empty.
 depthwise_function quads_function(const integer_convolution &p) {
     const auto *const found = targets::pick(p.available, quads_table);
-    return found && !p.x_is_signed && p.channels >= least_of_quads ? *found : nullptr;
+    return found && !p.x_is_signed && p.channels >= min_quad_channels ? *found : nullptr;
 }
 
 std::int64_t lanes_of(const integer_convolution &p) {
-    return round_up(p.channels, least_of_quads);
+    return round_up(p.channels, min_quad_channels);
 }
 
 std::int64_t tap_count(const integer_convolution &p) {
@@ -48,7 +48,7 @@ struct depthwise_weights {
     }
 
     std::vector<std::size_t> taps;
-    line_vector<std::byte> weights;
+    aligned_vector<std::byte> weights;
     std::int64_t at_once = 0; // taps
     depthwise_function compute;
     std::vector<std::int32_t> sums;   // of each channel
@@ -118,7 +118,7 @@ class depthwise_convolution final : public accumulator_source {
         for (auto &work : std::span(memory.parts).first(static_cast<std::size_t>(parts))) {
             work.make_padding(padding_bytes());
             workspace::ensure_size(work.lines, static_cast<std::size_t>(tap_lines()));
-            workspace::ensure_size(work.meets, static_cast<std::size_t>(taps_));
+            workspace::ensure_size(work.tap_addresses, static_cast<std::size_t>(taps_));
             workspace::ensure_size(work.taps, w_->taps.size());
             workspace::ensure_size(
                     work.sums, static_cast<std::size_t>(block_lines() * columns() * p_.channels + lanes_of(p_)));
@@ -138,8 +138,8 @@ class depthwise_convolution final : public accumulator_source {
             compute_span(work, padding, {c, c + 1}, taps, start, y);
     }
 
-    /// The lines of x that the window meets, in the order of its taps; one of padding where it leaves x. Returns the
-    /// taps to multiply: those from the first line inside x to the last one.
+    /// The lines of x that the window tap_addresses, in the order of its taps; one of padding where it leaves x.
+    /// Returns the taps to multiply: those from the first line inside x to the last one.
     parallel::range find_lines(
             workspace::part &work, const std::byte *image, const std::byte *padding, std::int64_t line) const {
         const auto kernel = p_.window.kernel[last_], at_once = w_->at_once;
@@ -170,17 +170,17 @@ class depthwise_convolution final : public accumulator_source {
         return start;
     }
 
-    /// meets: what each tap meets; taps: the same as the weights take them.
+    /// tap_addresses: what each tap tap_addresses; taps: the same as the weights take them.
     void compute_span(workspace::part &work, const std::byte *padding, parallel::range columns, parallel::range taps,
             const std::int32_t *start, std::int32_t *y) const {
         const auto &w = p_.window;
-        auto tap = work.meets.begin();
+        auto tap = work.tap_addresses.begin();
         for (const auto *base : std::span(work.lines).first(static_cast<std::size_t>(tap_lines())))
             for (std::int64_t k = 0; k < w.kernel[last_]; ++k) {
                 const auto at = w.position(last_, columns.begin, k);
                 *tap++ = at < 0 || at >= w.x[last_] ? padding : base + at * p_.channels;
             }
-        std::ranges::transform(w_->taps, work.taps.begin(), [&](std::size_t t) { return work.meets[t]; });
+        std::ranges::transform(w_->taps, work.taps.begin(), [&](std::size_t t) { return work.tap_addresses[t]; });
         w_->compute({work.taps.data() + taps.begin, taps.end - taps.begin, columns.end - columns.begin,
                 w.strides[last_] * p_.channels, w_->weights.data() + 4 / w_->at_once * taps.begin * lanes_of(p_),
                 p_.channels, lanes_of(p_), p_.x_is_signed, start, y + columns.begin * p_.channels});
@@ -241,14 +241,14 @@ depthwise_layout<std::int8_t> depthwise_quads(const integer_convolution &p, cons
     return result;
 }
 
-packed_convolution pack_depthwise_convolution(
+convolution_factory pack_depthwise_convolution(
         const integer_convolution &p, depthwise_function quads, const constant_weights &w) {
     return [packed = std::make_shared<const depthwise_weights>(p, quads, w)](const integer_convolution &of_shape) {
         return std::make_unique<const depthwise_convolution>(of_shape, packed);
     };
 }
 
-packed_convolution pack_depthwise_convolution(const integer_convolution &p, const constant_weights &w) {
+convolution_factory pack_depthwise_convolution(const integer_convolution &p, const constant_weights &w) {
     if (p.groups != p.channels || p.filters != p.channels || p.channels < 2) return nullptr;
     return pack_depthwise_convolution(p, quads_function(p), w);
 }

@@ -47,22 +47,22 @@ struct depthwise_span {
 template <typename Weight>
 struct depthwise_layout {
     std::vector<std::size_t> taps; // which tap each multiplies
-    line_vector<Weight> weights;
+    aligned_vector<Weight> weights;
 };
-inline constexpr std::int64_t least_of_quads = 32; // channels
+inline constexpr std::int64_t min_quad_channels = 32; // channels
 depthwise_layout<std::int16_t> depthwise_pairs(const integer_convolution &p, const constant_weights &w);
 /// Weights less their zero points that 8 bits do not hold are split: their taps come again with the rest. Precondition:
-/// there are least_of_quads channels.
+/// there are min_quad_channels channels.
 depthwise_layout<std::int8_t> depthwise_quads(const integer_convolution &p, const constant_weights &w);
 
 using depthwise_function = void (*)(const depthwise_span &s);
 extern const targets::candidate<const depthwise_function *> pairs_table[], quads_table[];
 
 /// Null unless each channel is a group with one filter.
-packed_convolution pack_depthwise_convolution(const integer_convolution &p, const constant_weights &w);
+convolution_factory pack_depthwise_convolution(const integer_convolution &p, const constant_weights &w);
 
 /// Packs for the given function of quads, or for pairs if it is null.
-packed_convolution pack_depthwise_convolution(
+convolution_factory pack_depthwise_convolution(
         const integer_convolution &p, depthwise_function quads, const constant_weights &w);
 
 } // namespace dynquant::layers

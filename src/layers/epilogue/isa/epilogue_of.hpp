@@ -111,7 +111,7 @@ template <typename V, tiling of>
             for_each_vector<V, of>(t, [&](reals x, int i) { return subtract(x, term(i)); });
         }
     }
-    if (by.result != step_result::s32)
+    if (by.result != result_type::s32)
         for_each_vector<V, of>(t, [](reals x, int) { return V::to_reals(V::as_integers(x)); });
 }
 
@@ -127,10 +127,10 @@ template <typename V>
 
 /// The commonest first post-ops, which are one pass: x * factor + summand; then its clip, or clip(x * slope + offset) *
 /// x, as in HardSwish, which may be divided. What is left out changes no bit.
-struct first_steps {
+struct fused_post_ops {
     enum class ending { none, clip, product, quotient }; // none: no factor either, all post-ops are the rest
 
-    explicit first_steps(const epilogue &by)
+    explicit fused_post_ops(const epilogue &by)
         : rest(by.post_ops) {
         const auto *multiply = next(kind::multiply);
         if (!multiply && by.row_stride == 0 && (multiply = next(kind::scale))) x_scale = *by.x_scales;
@@ -184,9 +184,9 @@ struct first_steps {
     }
 };
 
-template <first_steps::ending what, typename V, tiling of>
-[[gnu::always_inline]] inline void apply(const first_steps &first, tile<V, of> &t) {
-    using ending = first_steps::ending;
+template <fused_post_ops::ending what, typename V, tiling of>
+[[gnu::always_inline]] inline void apply(const fused_post_ops &first, tile<V, of> &t) {
+    using ending = fused_post_ops::ending;
     const parameter<V, of> factor(first.factor, t), summand(first.summand, t);
     const auto x_scale = V::splat(first.x_scale), lower = V::splat(first.lower), upper = V::splat(first.upper);
     const auto slope = V::splat(first.slope), offset = V::splat(first.offset), divisor = V::splat(first.divisor);
@@ -285,10 +285,10 @@ template <typename V, tiling of, typename F>
 /// at: the element of y of the tile's first position and channel. channels: how many each vector has.
 template <typename V, tiling of>
 [[gnu::always_inline]] inline void store(
-        step_result result, const rows_of_sums &to, tile<V, of> &t, std::int64_t channels, std::int64_t at) {
+        result_type result, const rows_of_sums &to, tile<V, of> &t, std::int64_t channels, std::int64_t at) {
     using mask = typename V::mask;
     using reals = typename V::reals;
-    if (result == step_result::bytes) {
+    if (result == result_type::bytes) {
         auto *const y = static_cast<std::byte *>(to.y);
         store_by<V, of>(
                 [=](std::int64_t i, const mask &m, reals x)
@@ -307,8 +307,8 @@ constexpr std::int64_t tile_width = vectors<V, tiling::channels> *V::lanes; // o
 
 /// Positions or channels are as many as a tile has, or its multiple, but for the last ones of tiling::positions.
 /// plane: the channel whose positions tiling::one_channel takes as channels.
-template <first_steps::ending what, typename V, tiling of>
-void compute_tiles(const epilogue &by, const first_steps &first, const rows_of_sums &rows, parallel::range positions,
+template <fused_post_ops::ending what, typename V, tiling of>
+void compute_tiles(const epilogue &by, const fused_post_ops &first, const rows_of_sums &rows, parallel::range positions,
         parallel::range channels, std::int64_t plane = 0) {
     vectors_of_tile<V, of> saved = {};
     const std::int64_t step = of == tiling::positions ? vectors<V, of> : 1,
@@ -322,7 +322,7 @@ void compute_tiles(const epilogue &by, const first_steps &first, const rows_of_s
             t.channel = of == tiling::one_channel ? plane : c;
             t.channels = V::first_lanes(count);
             load<V, of>(by, rows, p * rows.channels + c, t);
-            if constexpr (what != first_steps::ending::none) apply<what, V, of>(first, t);
+            if constexpr (what != fused_post_ops::ending::none) apply<what, V, of>(first, t);
             for (const auto &s : first.rest)
                 apply<V, of>(by, s, t, saved);
             store<V, of>(by.result, rows, t, count, p * rows.position_stride + c * rows.channel_stride);
@@ -330,8 +330,8 @@ void compute_tiles(const epilogue &by, const first_steps &first, const rows_of_s
 }
 
 /// The last positions of a plane, fewer than a tile has, by copies that fill one.
-template <first_steps::ending what, typename V>
-void compute_few(const epilogue &by, const first_steps &first, const rows_of_sums &plane, std::int64_t channel) {
+template <fused_post_ops::ending what, typename V>
+void compute_few(const epilogue &by, const fused_post_ops &first, const rows_of_sums &plane, std::int64_t channel) {
     alignas(64) std::int32_t sums[tile_width<V>] = {}, y[tile_width<V>];
     const auto count = static_cast<std::size_t>(plane.channels);
     std::memcpy(sums, plane.sums, count * sizeof *sums);
@@ -339,15 +339,15 @@ void compute_few(const epilogue &by, const first_steps &first, const rows_of_sum
     copy.sums = sums;
     copy.y = y;
     compute_tiles<what, V, tiling::one_channel>(by, first, copy, {0, 1}, {0, tile_width<V>}, channel);
-    std::memcpy(plane.y, y, count * (by.result == step_result::bytes ? 1 : sizeof *y));
+    std::memcpy(plane.y, y, count * (by.result == result_type::bytes ? 1 : sizeof *y));
 }
 
 /// Plane by plane, a tile along the positions. The last tile may compute some results twice.
-template <first_steps::ending what, typename V>
-void compute_planes(const epilogue &by, const first_steps &first, const planes_of_sums &of) {
+template <fused_post_ops::ending what, typename V>
+void compute_planes(const epilogue &by, const fused_post_ops &first, const planes_of_sums &of) {
     const auto count = of.positions, whole = count / tile_width<V> * tile_width<V>;
     for (std::int64_t c = 0; c < of.channels; ++c) {
-        auto *const y = static_cast<std::byte *>(of.y) + c * of.y_stride * (by.result == step_result::bytes ? 1 : 4);
+        auto *const y = static_cast<std::byte *>(of.y) + c * of.y_stride * (by.result == result_type::bytes ? 1 : 4);
         const rows_of_sums plane = {of.sums + c * of.sums_stride, false, count, y, 0, 1};
         const auto channel = of.first_channel + c;
         if (count < tile_width<V>) {
@@ -363,8 +363,9 @@ void compute_planes(const epilogue &by, const first_steps &first, const planes_o
 
 /// The inner loop runs along the dense dimension of y. Where that is the channels, a tile lies along them as far as it
 /// fills them: it then reads and writes memory in order, and one position fills it.
-template <first_steps::ending what, typename V>
-void compute_rows(const epilogue &by, const first_steps &first, const rows_of_sums &rows, parallel::range positions) {
+template <fused_post_ops::ending what, typename V>
+void compute_rows(
+        const epilogue &by, const fused_post_ops &first, const rows_of_sums &rows, parallel::range positions) {
     const parallel::range all {0, rows.channels};
     if (rows.channel_stride != 1) return compute_tiles<what, V, tiling::positions>(by, first, rows, positions, all);
     const auto whole = rows.channels / tile_width<V> * tile_width<V>, rest = rows.channels - whole;
@@ -381,8 +382,8 @@ void compute_rows(const epilogue &by, const first_steps &first, const rows_of_su
 
 /// Calls f<ending>.
 template <typename F>
-void with_ending(first_steps::ending ending, F f) {
-    using enum first_steps::ending;
+void with_ending(fused_post_ops::ending ending, F f) {
+    using enum fused_post_ops::ending;
     switch (ending) {
         case none: return f.template operator()<none>();
         case clip: return f.template operator()<clip>();
@@ -393,14 +394,14 @@ void with_ending(first_steps::ending ending, F f) {
 
 template <typename V>
 void epilogue_of_rows(const epilogue &by, const rows_of_sums &of, parallel::range positions) {
-    const first_steps first(by);
-    with_ending(first.what, [&]<first_steps::ending what>() { compute_rows<what, V>(by, first, of, positions); });
+    const fused_post_ops first(by);
+    with_ending(first.what, [&]<fused_post_ops::ending what>() { compute_rows<what, V>(by, first, of, positions); });
 }
 
 template <typename V>
 void epilogue_of_planes(const epilogue &by, const planes_of_sums &of) {
-    const first_steps first(by);
-    with_ending(first.what, [&]<first_steps::ending what>() { compute_planes<what, V>(by, first, of); });
+    const fused_post_ops first(by);
+    with_ending(first.what, [&]<fused_post_ops::ending what>() { compute_planes<what, V>(by, first, of); });
 }
 
 template <typename V>

@@ -57,7 +57,7 @@ void add_step(const std::byte *x, std::int64_t stride, bool has_second, const st
 /// Computes the sums of a panel in tiles 0 to 3.
 template <bool x_is_signed>
 void multiply_panel(
-        const panel_product &p, const rows_of_lines &x, std::int64_t first, std::int64_t rows, std::int64_t panel) {
+        const panel_product &p, const indirect_rows &x, std::int64_t first, std::int64_t rows, std::int64_t panel) {
     _tile_zero(0);
     _tile_zero(1);
     _tile_zero(2);
@@ -89,7 +89,7 @@ void store(std::int32_t *y, std::int64_t stride, std::int64_t rows) {
     _tile_stored(3, second + 64, stride);
 }
 
-void multiply_rows(const panel_product &p, const rows_of_lines &x, std::int64_t first, std::int64_t rows,
+void multiply_rows(const panel_product &p, const indirect_rows &x, std::int64_t first, std::int64_t rows,
         parallel::range panels, std::int32_t *y, std::int64_t y_stride) {
     for (auto panel = panels.begin; panel < panels.end; ++panel) {
         p.x_is_signed ? multiply_panel<true>(p, x, first, rows, panel)
@@ -111,7 +111,7 @@ void multiply_rows(const panel_product &p, const rows_of_lines &x, std::int64_t 
 /// Weights that all rows use before the next ones are loaded: half of a second-level cache.
 constexpr std::int64_t chunk_bytes = 512 * 1024;
 
-void multiply_panels(const panel_product &p, const rows_of_lines &x, parallel::range panels, std::int32_t *y,
+void multiply_panels(const panel_product &p, const indirect_rows &x, parallel::range panels, std::int32_t *y,
         std::int64_t y_stride) {
     if (x.rows < min_rows) return avx512_vnni_panels.of[columns / 16 - 1].multiply(p, x, panels, y, y_stride);
     const auto chunk = 1 + chunk_bytes / (p.panel_bytes + 1);

@@ -25,7 +25,7 @@ constexpr int remainder_rows = 4;
 
 /// Multiplies `rows` rows of x by a panel. The sums stay in registers, so all loops over them must be unrolled.
 template <typename V, int vectors, int rows, bool x_is_signed>
-void multiply_rows(const panel_product &p, const rows_of_lines &from, std::int64_t first_row, std::int64_t panel,
+void multiply_rows(const panel_product &p, const indirect_rows &from, std::int64_t first_row, std::int64_t panel,
         std::int32_t *y, std::int64_t y_stride) {
     constexpr std::int64_t panel_columns = vectors * V::lanes, step_bytes = 4 * panel_columns;
     constexpr std::uint32_t flip = x_is_signed ? 0x80808080 : 0; // flipping the sign bit turns s8 into u8, 128 more
@@ -122,7 +122,7 @@ struct by_bytes {
     static constexpr bool has_excess = V::dot_saturates;
     /// Multiplies rows from `row` on by some panels; y: of the first row.
     template <int rows, bool x_is_signed>
-    static void multiply(const panel_product &p, const rows_of_lines &x, std::int64_t row, parallel::range panels,
+    static void multiply(const panel_product &p, const indirect_rows &x, std::int64_t row, parallel::range panels,
             std::int32_t *y, std::int64_t y_stride) {
         for (auto panel = panels.begin; panel < panels.end; ++panel)
             multiply_rows<V, columns_in_vectors, rows, x_is_signed>(p, x, row, panel, y, y_stride);
@@ -133,7 +133,7 @@ struct by_bytes {
 constexpr std::int64_t chunk_bytes = 256 * 1024;
 
 template <typename Loop, int rows, bool x_is_signed>
-void multiply_chunks(const panel_product &p, const rows_of_lines &x, parallel::range panels, std::int32_t *y,
+void multiply_chunks(const panel_product &p, const indirect_rows &x, parallel::range panels, std::int32_t *y,
         std::int64_t y_stride) {
     const auto chunk = 1 + chunk_bytes / (p.panel_bytes + 1);
     for (auto begin = panels.begin; begin < panels.end; begin += chunk) {
@@ -145,7 +145,7 @@ void multiply_chunks(const panel_product &p, const rows_of_lines &x, parallel::r
 }
 
 template <typename Loop, int rows>
-void multiply_panels(const panel_product &p, const rows_of_lines &x, parallel::range panels, std::int32_t *y,
+void multiply_panels(const panel_product &p, const indirect_rows &x, parallel::range panels, std::int32_t *y,
         std::int64_t y_stride) {
     p.x_is_signed ? multiply_chunks<Loop, rows, true>(p, x, panels, y, y_stride)
                   : multiply_chunks<Loop, rows, false>(p, x, panels, y, y_stride);

@@ -22,7 +22,7 @@ struct alignas(64) widened_rows {
 
     /// Elements [begin, end), both even.
     template <bool x_is_signed>
-    void load(const panel_product &p, const rows_of_lines &x, std::int64_t row, std::int64_t begin, std::int64_t end) {
+    void load(const panel_product &p, const indirect_rows &x, std::int64_t row, std::int64_t begin, std::int64_t end) {
         const auto padded = round_up(p.line_inner, 2);
         for (auto at = begin; at < end;) {
             const auto line = at / padded, place = at % padded, count = std::min(p.line_inner - place, end - at);
@@ -91,7 +91,7 @@ struct by_words {
     static constexpr std::int64_t columns = vectors * V::lanes, interleaved = 2;
     static constexpr bool has_excess = false;
     template <int rows, bool x_is_signed>
-    static void multiply(const panel_product &p, const rows_of_lines &x, std::int64_t row, parallel::range panels,
+    static void multiply(const panel_product &p, const indirect_rows &x, std::int64_t row, parallel::range panels,
             std::int32_t *y, std::int64_t y_stride) {
         widened_rows<V, rows> widened;
         const auto all = p.panel_bytes / columns;

@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t columns = 32; // g++ makes vectors of the loop over so many, and not of the outer one
 
 template <typename Element>
-void multiply_row(const panel_product &p, const rows_of_lines &x, std::int64_t row, const std::int8_t *w,
+void multiply_row(const panel_product &p, const indirect_rows &x, std::int64_t row, const std::int8_t *w,
         std::array<std::uint32_t, columns> &sums) { // unsigned: they wrap
     for (std::int64_t i = 0; i < p.lines; ++i) {
         const auto *line = reinterpret_cast<const Element *>(x.lines[i] + row * x.stride);
@@ -23,7 +23,7 @@ void multiply_row(const panel_product &p, const rows_of_lines &x, std::int64_t r
     }
 }
 
-void multiply_panels(const panel_product &p, const rows_of_lines &x, parallel::range panels, std::int32_t *y,
+void multiply_panels(const panel_product &p, const indirect_rows &x, parallel::range panels, std::int32_t *y,
         std::int64_t y_stride) {
     for (auto panel = panels.begin; panel < panels.end; ++panel) {
         const auto *w = p.weights + panel * p.panel_bytes;

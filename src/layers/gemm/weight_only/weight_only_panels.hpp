@@ -58,11 +58,11 @@ constexpr std::int64_t weight_only_scratch_floats(std::int64_t panel_columns) {
 }
 
 /// Rows of x that have their accumulators in registers at once.
-inline constexpr int tile_rows = 6;
+inline constexpr int weight_only_tile_rows = 6;
 
 /// What a part needs beside that where the elements of rows lie apart: a copy of them in whole tiles.
 constexpr std::int64_t copied_row_floats(std::int64_t rows, std::int64_t inner) {
-    return round_up(rows, tile_rows) * inner;
+    return round_up(rows, weight_only_tile_rows) * inner;
 }
 
 /// Computes the columns of some panels of at most max_weight_only_rows rows. y: of the first row.

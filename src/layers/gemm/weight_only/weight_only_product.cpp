@@ -127,7 +127,7 @@ std::vector<To> in_one_panel(const std::vector<From> &from, std::int64_t panel_c
 } // namespace
 
 weight_only_product::weight_only_product(const weight_only_weights &w, targets::features available)
-    : kind_(*targets::pick(available, weight_only_table))
+    : loop_(*targets::pick(available, weight_only_table))
     , panels_() {
     auto &p = panels_;
     p.inner = w.inner;
@@ -154,13 +154,13 @@ void weight_only_product::pack_weights(const weight_only_weights &w, bool are_su
     std::vector<std::int64_t> row_at, column_at;
     std::vector<std::int8_t> shifts; // of each row's elements in their bytes
     for (std::int64_t k = 0; k < w.inner; ++k) {
-        row_at.push_back((k / p.block * block_rows + (is_nibble ? k % p.block / 2 : k % p.block)) * kind_.columns);
+        row_at.push_back((k / p.block * block_rows + (is_nibble ? k % p.block / 2 : k % p.block)) * loop_.columns);
         shifts.push_back(is_nibble && k % p.block % 2 == 1 ? 4 : 0);
     }
-    p.panel_bytes = row_at.back() + kind_.columns;
+    p.panel_bytes = row_at.back() + loop_.columns;
     for (std::int64_t n = 0; n < w.columns; ++n)
-        column_at.push_back(n / kind_.columns * p.panel_bytes + n % kind_.columns);
-    weights_ = zeros_for_weights(static_cast<std::size_t>(ceil_div(w.columns, kind_.columns) * p.panel_bytes));
+        column_at.push_back(n / loop_.columns * p.panel_bytes + n % loop_.columns);
+    weights_ = allocate_weights(static_cast<std::size_t>(ceil_div(w.columns, loop_.columns) * p.panel_bytes));
     p.weights = weights_.get();
     auto *const packed = weights_.get();
     const zero_points_of zero_points(w);
@@ -187,21 +187,21 @@ void weight_only_product::pack_parameters(const weight_only_weights &w, bool has
                     scales[static_cast<std::size_t>(k / p.parameter_block * w.columns + n)] =
                             std::numeric_limits<float>::quiet_NaN();
                 });
-    p.parameters.of_panel = is_shared ? 0 : blocks * kind_.columns;
-    scales_ = is_shared ? in_one_panel<float>(scales, kind_.columns, no_offset)
-                        : in_panels<float>(scales, blocks, w.columns, kind_.columns, no_offset);
+    p.parameters.of_panel = is_shared ? 0 : blocks * loop_.columns;
+    scales_ = is_shared ? in_one_panel<float>(scales, loop_.columns, no_offset)
+                        : in_panels<float>(scales, blocks, w.columns, loop_.columns, no_offset);
     p.parameters.scales = scales_.data();
     if (!has_zero_points) return;
     auto zero_points = w.zero_points;
     if (zero_points.empty()) zero_points.resize(w.scales.size());
     const auto offset = offset_of(w.type);
-    zero_points_ = is_shared ? in_one_panel<std::int8_t>(zero_points, kind_.columns, offset)
-                             : in_panels<std::int8_t>(zero_points, blocks, w.columns, kind_.columns, offset);
+    zero_points_ = is_shared ? in_one_panel<std::int8_t>(zero_points, loop_.columns, offset)
+                             : in_panels<std::int8_t>(zero_points, blocks, w.columns, loop_.columns, offset);
     p.parameters.zero_points = zero_points_.data();
 }
 
 std::size_t weight_only_product::bytes() const {
-    const auto panels = ceil_div(panels_.columns, kind_.columns);
+    const auto panels = ceil_div(panels_.columns, loop_.columns);
     return static_cast<std::size_t>(panels * panels_.panel_bytes) + scales_.size() * sizeof(float)
             + zero_points_.size();
 }
@@ -212,17 +212,17 @@ void weight_only_product::run(
     if (rows == 0 || panels_.columns == 0) return;
     // A part's least work takes about as long as that of other loops: an element stands for four products.
     const auto work = rows * std::max<std::int64_t>(panels_.inner, 1) * panels_.columns / 4;
-    const auto panels = ceil_div(panels_.columns, kind_.columns);
+    const auto panels = ceil_div(panels_.columns, loop_.columns);
     // Blocks of rows share widened weights; few panels are shared out by rows, too.
-    constexpr std::int64_t least_rows = 12;
-    const auto wanted = std::min(ceil_div(parallel::parts_for(work, 0), panels), rows / least_rows);
-    const auto least_blocks = std::max(ceil_div(rows, max_weight_only_rows), wanted);
-    const auto block = round_up(ceil_div(rows, least_blocks), tile_rows), blocks = ceil_div(rows, block);
+    constexpr std::int64_t min_rows = 12;
+    const auto wanted = std::min(ceil_div(parallel::parts_for(work, 0), panels), rows / min_rows);
+    const auto min_blocks = std::max(ceil_div(rows, max_weight_only_rows), wanted);
+    const auto block = round_up(ceil_div(rows, min_blocks), weight_only_tile_rows), blocks = ceil_div(rows, block);
     const auto items = blocks * panels;
     const auto parts = parallel::parts_for_items(items, work);
     if (std::ssize(memory.parts) < parts) memory.parts.resize(static_cast<std::size_t>(parts));
     const auto floats = static_cast<std::size_t>(
-            weight_only_scratch_floats(kind_.columns) + (x.step == 1 ? 0 : copied_row_floats(block, panels_.inner)));
+            weight_only_scratch_floats(loop_.columns) + (x.step == 1 ? 0 : copied_row_floats(block, panels_.inner)));
     for (auto &part : memory.parts)
         if (part.size() < floats) part.resize(floats);
     parallel::for_each_part(items, parts, [&](parallel::range part, std::size_t index) {
@@ -230,7 +230,7 @@ void weight_only_product::run(
         for (auto item = part.begin; item < part.end;) {
             const auto first = item / panels * block, panel = item % panels;
             const auto end = std::min(panels, panel + part.end - item);
-            kind_.multiply(panels_, {x.first + first * x.stride, std::min(block, rows - first), x.stride, x.step},
+            loop_.multiply(panels_, {x.first + first * x.stride, std::min(block, rows - first), x.stride, x.step},
                     {panel, end}, y + first * y_stride, y_stride, scratch);
             item += end - panel;
         }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "dynquant/quantization.hpp"
-#include "layers/gemm/line_vector.hpp"
+#include "layers/gemm/aligned_vector.hpp"
 #include "layers/gemm/weight_only/weight_only_panels.hpp"
 #include "targets/features.hpp"
 
@@ -30,7 +30,7 @@ struct weight_only_weights {
 /// The memory of a run, which the caller keeps: it serves any product, and only grows. Each run at a time needs its
 /// own.
 struct weight_only_workspace {
-    std::vector<line_vector<float>> parts;
+    std::vector<aligned_vector<float>> parts;
 };
 
 /// y = x times w, in f32. Immutable.
@@ -67,7 +67,7 @@ class weight_only_product {
     void pack_weights(const weight_only_weights &w, bool are_subtracted);
     void pack_parameters(const weight_only_weights &w, bool has_zero_points);
 
-    weight_only_loop kind_;
+    weight_only_loop loop_;
     weight_only_panels panels_; // points into what follows
     std::shared_ptr<std::byte> weights_;
     std::vector<float> scales_;

@@ -164,7 +164,7 @@ void multiply_columns(tile_call t, int panels) {
     constexpr int vectors = vectors_for<V>(rows);
     if constexpr (rows == 1)
         if (panels == 1) return multiply_tile<V, 1, panel_vectors, of>(t);
-    if constexpr (rows == tile_rows && vectors == panel_vectors)
+    if constexpr (rows == weight_only_tile_rows && vectors == panel_vectors)
         if (t.columns <= panel_columns<V> / 2) return multiply_tile<V, rows, panel_vectors / 2, of>(t);
     for (int v = 0; v < panel_vectors && v * V::lanes < t.columns; v += vectors) {
         multiply_tile<V, rows, vectors, of>(t);
@@ -179,10 +179,10 @@ void multiply_columns(tile_call t, int panels) {
 
 template <typename V, weight_element of>
 void multiply_rows(const tile_call &all, std::int64_t rows, int panels) {
-    static_assert(tile_rows == 6);
-    for_each_row_tile<tile_rows, 5, 4, 3, 2, 1>(rows, [&](auto count, std::int64_t row) {
+    static_assert(weight_only_tile_rows == 6);
+    for_each_row_tile<weight_only_tile_rows, 5, 4, 3, 2, 1>(rows, [&](auto count, std::int64_t row) {
         auto t = all;
-        t.x += row / tile_rows * t.x_of_tile;
+        t.x += row / weight_only_tile_rows * t.x_of_tile;
         t.accumulators += row * panel_columns<V>;
         t.sums += row * t.sums_stride;
         multiply_columns<V, count, of>(t, panels);
@@ -366,8 +366,8 @@ enum class widening { in_registers, to_bytes, to_floats, beside };
 inline widening widening_of(const weight_only_panels &p, weight_element element, std::int64_t rows) {
     using enum weight_element;
     const bool is_float8 = element == f8_e4m3 || element == f8_e5m2;
-    if (p.are_weights_scaled || (element == s8_with_zero_points && rows > 4 * tile_rows)
-            || (is_float8 && rows > 2 * tile_rows))
+    if (p.are_weights_scaled || (element == s8_with_zero_points && rows > 4 * weight_only_tile_rows)
+            || (is_float8 && rows > 2 * weight_only_tile_rows))
         return widening::to_floats;
     if (p.code != weight_code::u4) return widening::in_registers;
     return rows == 1 ? widening::beside : widening::to_bytes;
@@ -404,7 +404,7 @@ struct panel_scratch {
 /// even number of rows.
 template <typename V>
 std::int64_t chunk_rows(const weight_only_panels &p, widening how, std::int64_t rows_of_x, int panels) {
-    const bool is_one_chunk = how == widening::in_registers && rows_of_x <= tile_rows
+    const bool is_one_chunk = how == widening::in_registers && rows_of_x <= weight_only_tile_rows
             && vectors_for<V>(static_cast<int>(rows_of_x)) >= panel_vectors;
     return is_one_chunk ? p.inner : widened_bytes / (panel_columns<V> * panels * (how == widening::to_floats ? 4 : 1));
 }
@@ -494,11 +494,11 @@ void multiply_panel(const weight_only_panels &p, const float_rows &x, std::int64
             std::memcpy(y + m * y_stride + first, scratch.padded_sums + m * all, size);
 }
 
-/// Elements of at most tile_rows rows, of each row tile_rows apart.
+/// Elements of at most weight_only_tile_rows rows, of each row weight_only_tile_rows apart.
 inline void copy_tile(const float *x, std::int64_t step, std::int64_t rows, std::int64_t inner, float *to) {
-    for (std::int64_t k = 0; k < inner; ++k, x += step, to += tile_rows)
-        if (rows >= tile_rows)
-            std::memcpy(to, x, tile_rows * sizeof *x); // of known size: two loads and stores
+    for (std::int64_t k = 0; k < inner; ++k, x += step, to += weight_only_tile_rows)
+        if (rows >= weight_only_tile_rows)
+            std::memcpy(to, x, weight_only_tile_rows * sizeof *x); // of known size: two loads and stores
         else
             std::memcpy(to, x, static_cast<std::size_t>(rows) * sizeof *x);
 }
@@ -507,13 +507,13 @@ template <typename V>
 void multiply_weight_only(const weight_only_panels &p, const float_rows &given, parallel::range panels, float *y,
         std::int64_t y_stride, float *scratch) {
     auto x = given;
-    auto x_of_tile = tile_rows * x.stride;
+    auto x_of_tile = weight_only_tile_rows * x.stride;
     if (x.step != 1) { // each tile has its elements together, in fewer lines of the first-level cache
         auto *const copied = scratch + weight_only_scratch_floats(panel_columns<V>);
-        x_of_tile = tile_rows * p.inner;
-        for (std::int64_t first = 0; first < x.rows; first += tile_rows)
+        x_of_tile = weight_only_tile_rows * p.inner;
+        for (std::int64_t first = 0; first < x.rows; first += weight_only_tile_rows)
             copy_tile(x.first + first, x.step, x.rows - first, p.inner, copied + first * p.inner);
-        x = {copied, x.rows, 1, tile_rows};
+        x = {copied, x.rows, 1, weight_only_tile_rows};
     }
     for (auto panel = panels.begin; panel < panels.end;) {
         const int count = x.rows == 1 && panel + 1 < panels.end ? 2 : 1;

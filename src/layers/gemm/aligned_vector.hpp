@@ -21,6 +21,6 @@ struct in_lines {
     bool operator==(const in_lines &) const = default;
 };
 template <typename T>
-using line_vector = std::vector<T, in_lines<T>>;
+using aligned_vector = std::vector<T, in_lines<T>>;
 
 } // namespace dynquant::layers
