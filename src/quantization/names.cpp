@@ -1,5 +1,7 @@
 #include "quantization/names.hpp"
 
+#include <iterator>
+
 #include "elements/table.hpp"
 
 namespace dynquant {
@@ -9,103 +11,32 @@ const char *find_name(data_type type) {
     return row < std::size(data_types) ? data_types[row].name : nullptr;
 }
 
-const char *find_name(direction dir) {
-    switch (dir) {
-        case direction::quantize: return "quantize";
-        case direction::dequantize: return "dequantize";
-    }
-    return nullptr;
+const char *to_string(data_type type) {
+    const char *name = find_name(type);
+    return name ? name : "unknown";
 }
 
-const char *find_name(numerics rule) {
-    switch (rule) {
-        case numerics::strict: return "strict";
-        case numerics::any: return "any";
-        case numerics::onnx: return "onnx";
-    }
-    return nullptr;
-}
-
-const char *find_name(precision value) {
-    switch (value) {
-        case precision::f32: return "f32";
-        case precision::f16: return "f16";
-        case precision::bf16: return "bf16";
-        case precision::f64: return "f64";
-    }
-    return nullptr;
-}
-
-const char *find_name(kernel_kind kind) {
-    switch (kind) {
-        case kernel_kind::native: return "native";
-        case kernel_kind::onednn: return "onednn";
-        case kernel_kind::reference: return "reference";
-    }
-    return nullptr;
-}
-
-const char *find_name(isa value) {
-    switch (value) {
-        case isa::scalar: return "scalar";
-        case isa::avx2: return "avx2";
-        case isa::avx512: return "avx512";
-        case isa::neon: return "neon";
-    }
-    return nullptr;
-}
-
-const char *find_name(scale_range value) {
-    switch (value) {
-        case scale_range::absmax: return "absmax";
-        case scale_range::minmax: return "minmax";
-    }
-    return nullptr;
-}
-
-const char *find_name(scale_rounding value) {
-    switch (value) {
-        case scale_rounding::nearest: return "nearest";
-        case scale_rounding::floor: return "floor";
-        case scale_rounding::ceil: return "ceil";
-        case scale_rounding::even: return "even";
-        case scale_rounding::rceil: return "rceil";
-    }
-    return nullptr;
-}
-
-const char *find_name(scale_quotient value) {
-    switch (value) {
-        case scale_quotient::divide: return "divide";
-        case scale_quotient::multiply_reciprocal: return "multiply_reciprocal";
-        case scale_quotient::multiply_range: return "multiply_range";
-    }
-    return nullptr;
-}
-
-const char *find_name(nonfinite value) {
-    switch (value) {
-        case nonfinite::propagate: return "propagate";
-        case nonfinite::skip: return "skip";
-    }
-    return nullptr;
-}
-
-#define DYNQUANT_NAMES(Enum)                                                                                           \
+/// Names in the order of the enumerators, which count from 0 to `last`. An enumerator without one is refused as none.
+#define DYNQUANT_NAMES(Enum, last, ...)                                                                                \
+    const char *find_name(Enum value) {                                                                                \
+        static constexpr const char *names[] = {__VA_ARGS__};                                                          \
+        static_assert(std::size(names) == static_cast<std::size_t>(Enum::last) + 1);                                   \
+        const auto place = static_cast<std::size_t>(value);                                                            \
+        return place < std::size(names) ? names[place] : nullptr;                                                      \
+    }                                                                                                                  \
     const char *to_string(Enum value) {                                                                                \
         const char *name = find_name(value);                                                                           \
         return name ? name : "unknown";                                                                                \
     }
-DYNQUANT_NAMES(data_type)
-DYNQUANT_NAMES(direction)
-DYNQUANT_NAMES(numerics)
-DYNQUANT_NAMES(precision)
-DYNQUANT_NAMES(kernel_kind)
-DYNQUANT_NAMES(isa)
-DYNQUANT_NAMES(scale_range)
-DYNQUANT_NAMES(scale_rounding)
-DYNQUANT_NAMES(scale_quotient)
-DYNQUANT_NAMES(nonfinite)
+DYNQUANT_NAMES(direction, dequantize, "quantize", "dequantize")
+DYNQUANT_NAMES(numerics, onnx, "strict", "any", "onnx")
+DYNQUANT_NAMES(precision, f64, "f32", "f16", "bf16", "f64")
+DYNQUANT_NAMES(kernel_kind, reference, "native", "onednn", "reference")
+DYNQUANT_NAMES(isa, neon, "scalar", "avx2", "avx512", "neon")
+DYNQUANT_NAMES(scale_range, minmax, "absmax", "minmax")
+DYNQUANT_NAMES(scale_rounding, rceil, "nearest", "floor", "ceil", "even", "rceil")
+DYNQUANT_NAMES(scale_quotient, multiply_range, "divide", "multiply_reciprocal", "multiply_range")
+DYNQUANT_NAMES(nonfinite, skip, "propagate", "skip")
 #undef DYNQUANT_NAMES
 
 } // namespace dynquant
