@@ -235,7 +235,7 @@ layer_part function_over(const cursor &c, const node &n, const char *expected) {
 std::optional<layer_part> product_with_itself(const cursor &c) {
     const auto &v = c.here();
     if (v.is_seen_outside || v.consumers.size() != 2) return std::nullopt;
-    for (const std::size_t first : {0, 1}) {
+    for (const std::size_t first : {0U, 1U}) {
         const auto *n = &c.g().nodes[v.consumers[first]];
         const auto &product = c.g().nodes[v.consumers[1 - first]];
         if (!product.is("Mul") || n == &product || !c.is_free(v.consumers[first])) continue;
@@ -259,7 +259,7 @@ std::optional<layer_part> scale_over(const cursor &c, const node &n) {
     if (v.type != data_type::f32) return std::nullopt;
     const auto made_by = v.producer;
     if (made_by != none && c.is_free(made_by) && c.g().nodes[made_by].is("Mul") && c.moved_to(x_scale).next())
-        for (const std::size_t i : {0, 1}) {
+        for (const std::size_t i : {0U, 1U}) {
             const auto scale = c.g().nodes[made_by].inputs[i], other = c.g().nodes[made_by].inputs[1 - i];
             if (!c.is_x_scale(scale) || !c.why_not_by_channel(other, data_type::f32).empty()) continue;
             found.post_ops.front().a = values_of<float>(*c.g().values[other].known);

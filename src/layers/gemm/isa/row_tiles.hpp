@@ -11,7 +11,8 @@ namespace {
 /// sizes descend to 1.
 template <int... sizes, typename F>
 [[gnu::always_inline]] inline void for_each_row_tile(std::int64_t rows, const F &f) {
-    for (std::int64_t row = 0; row < rows;) {
+    std::int64_t row = 0;
+    while (row < rows) {
         const auto take = [&](auto size) __attribute__((always_inline)) {
             if (rows - row < size) return false;
             f(size, row);
