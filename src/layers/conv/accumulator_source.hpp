@@ -32,7 +32,14 @@ struct workspace {
         return to.data();
     }
 
-    /// The memory of one part of a run.
+    /// The memory of one part of a run. Its fields hold, in im2col | depthwise/ | channels_first/:
+    /// rows: copied windows | nothing | cells of x
+    /// padding: a line of zero points | the same | lines of x with zero points at both ends
+    /// lines: where each segment of the windows begins | the line of x of each line of taps | nothing
+    /// tap_addresses: nothing | where each tap of the window lies in x | nothing
+    /// taps: nothing | the same in the order of the weights | where the cells of each step lie, line by line of y
+    /// sums: a block | a block, then the initial sums of a line | a block, then the sums of x
+    /// end: nothing | nothing | the end of x
     struct part {
         aligned_vector<std::byte> rows, padding;
         std::vector<const std::byte *> lines, tap_addresses, taps;
@@ -60,9 +67,9 @@ struct workspace {
     void make_parts(int count) { ensure_size(parts, static_cast<std::size_t>(count)); }
 };
 
-/// Sums of some positions, numbered through all images, in some channels. One after another: the channels of a
-/// position, or, where `plane` is not 0, the positions of a channel, from channel to channel `plane` sums apart; these
-/// are of one image.
+/// The sums of some positions, numbered through all images, in some channels. Where `plane` is 0 they are channels
+/// last: the channels of a position are adjacent. Else they are channels first and of one image: the positions of a
+/// channel are adjacent, and channels lie `plane` sums apart.
 struct accumulator_block {
     parallel::range positions;
     const std::int32_t *sums;
@@ -93,7 +100,7 @@ inline std::int32_t zero_point_of(std::span<const std::int32_t> zero_points, std
 
 /// Computes the s32 sums of x times weights less their zero points, block by block, while they are in the second-level
 /// cache. The zero points of x are not subtracted: the caller adds fold_zero_point_into_bias(), of zero_points.hpp, or
-/// the steps subtract those of rows. Immutable.
+/// the epilogue subtracts those of rows. Immutable.
 class accumulator_source {
   public:
     accumulator_source() = default;

@@ -46,8 +46,9 @@ struct im2col_weights {
     std::vector<std::int32_t> sums; // of each filter
 };
 
-/// Convolution as a product, block by block of the matrix's rows. The microkernels read windows where they lie in x,
-/// but for those in the padding and those of short lines, which im2col copies.
+/// A convolution as an indirect product, block by block of the rows: the loops read windows where they lie in x,
+/// through pointers to their segments; segments in the padding point to zero points. Windows that leave x along the
+/// last dimension, and those of short lines of y, are copied to rows first (im2col).
 class im2col_convolution final : public accumulator_source {
   public:
     im2col_convolution(const problem &p, std::shared_ptr<const im2col_weights> w)

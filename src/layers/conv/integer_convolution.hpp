@@ -12,14 +12,17 @@
 
 namespace dynquant::layers {
 
-/// x has dimensions batch, spatial ones, channels, or is channels first: batch, channels, spatial ones.
+/// A convolution. As pack_convolution() takes it, batch is 0, and the window has the kernel, and strides and dilations
+/// as the attributes state them: unchecked, perhaps empty. As a convolution_factory takes it, all is set. x is channels
+/// last in memory, or channels first where accumulator_source::takes_channels_first().
 struct integer_convolution {
     bool x_is_signed = false; // s8, else u8
     std::int64_t batch = 0, groups = 1, channels = 0, filters = 0;
     layers::window window = {};
-    bool is_channels_first = false;                // x and y are channels first, and so x may be
+    /// The layer's x and y are channels first in memory, so that channels_first/ may be chosen.
+    bool is_channels_first = false;
     std::vector<std::int32_t> w_zero_points = {};  // none, one, or one for each filter
-    targets::features available = targets::scalar; // to the loops
+    targets::features available = targets::scalar; // the features of the processor that loops may use
 
     std::int32_t w_zero_point(std::int64_t filter) const {
         return w_zero_points.empty() ? 0
@@ -27,15 +30,15 @@ struct integer_convolution {
     }
 };
 
-/// Makes the convolution of x of one shape: p as it was packed, but for batch and what the window has of x. The weights
-/// are packed once for all shapes.
+/// Makes the accumulator source for x of one shape. p: the convolution that was packed, with batch and a whole window.
+/// All shapes share the packed weights.
 using convolution_factory = std::function<std::unique_ptr<const accumulator_source>(const integer_convolution &p)>;
 
-/// Chooses channels_first/ for few channels or filters in a group, if x and y may be channels first, depthwise/ for
-/// depthwise convolutions, and im2col for others. Copies w.
+/// Packs for depthwise/ or im2col, and for channels_first/ as well where x and y are channels first and a group has few
+/// channels or filters. The factory takes one of the two for a shape of x. Copies w.
 convolution_factory pack_convolution(const integer_convolution &p, const constant_weights &w);
 
-/// Packs for im2col: the windows are the rows of a matrix, which is multiplied by the weights.
+/// Packs for an indirect product, which copies (im2col) only the windows that cannot be read in place.
 convolution_factory pack_im2col_convolution(const integer_convolution &p, const constant_weights &w);
 
 } // namespace dynquant::layers

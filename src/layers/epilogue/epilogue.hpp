@@ -10,18 +10,19 @@
 
 namespace dynquant::layers {
 
+/// v is the value that the post-ops before gave, x the layer's input.
 enum class post_op_kind {
-    multiply,       // x * a
-    scale,          // x * (the scale of x at the position * a)
-    divide,         // x / a
-    add,            // x + a
-    clip,           // x < a ? a : x, then x > b ? b : x: NaN stays
+    multiply,       // v * a
+    scale,          // v * (x's scale at the position * a)
+    divide,         // v / a
+    add,            // v + a
+    clip,           // v < a ? a : v, then v > b ? b : v: NaN stays
     saturate,       // the same, but NaN becomes a
     round,          // to the nearest integer, ties to even
-    leaky_relu,     // x < 0 ? x * a : x
-    save,           // keeps x for the next multiply_saved
-    multiply_saved, // x * the value that was saved, once
-    look_up,        // the table's element at the bits of x as float16
+    leaky_relu,     // v < 0 ? v * a : v
+    save,           // keeps v for the next multiply_saved
+    multiply_saved, // v * the value that was saved, once
+    look_up,        // the table's element at the bits of v as float16
 };
 
 /// One operator of ONNX in f32, rounded to nearest even. Its parameters are the caller's: one for all channels, or one
@@ -42,7 +43,8 @@ struct epilogue {
     std::span<const post_op_view> post_ops;
     result_type result = result_type::f32;
     const std::int32_t *bias = nullptr; // one for each channel, added to the sums, wrapping; null: none
-    /// What x was quantized by: the scale, of `scale`, and the zero point of position p are elements p * row_stride.
+    /// Position p has the scale x_scales[p * row_stride], which post_op_kind::scale takes, and the zero point
+    /// x_zero_points[p * row_stride]. row_stride is 1 where each row of a product has its own, else 0.
     const float *x_scales = nullptr;
     const std::int32_t *x_zero_points = nullptr; // null: the bias has their terms
     const std::int32_t *weight_sums = nullptr;   // of each channel: times the zero point, subtracted from the sums

@@ -14,7 +14,7 @@
 namespace dynquant::layers {
 namespace {
 
-/// The fewest panels of equal width, so that few columns are padding.
+/// The loop whose panels are fewest and, of these, narrowest, so that few columns are padding.
 const panel_loop &loop_for_columns(const panel_loops &kinds, std::int64_t columns) {
     const auto widths = std::max<std::int64_t>(ceil_div(columns, kinds.of[0].columns), 1);
     const auto panels = ceil_div(widths, kinds.count);
@@ -70,7 +70,7 @@ std::vector<interleaved_rows> all_interleaved_rows(const packed_product::problem
     return groups;
 }
 
-/// Some columns of a group. In a row, they are adjacent.
+/// Packs some columns of a group of rows, where columns are adjacent in memory.
 template <int interleaved>
 void interleave(const constant_weights &w, const interleaved_rows &g, std::int64_t columns, std::int8_t *to) {
     const auto copy = [](void *y, const void *x, std::int64_t size, std::int64_t most) {
@@ -96,7 +96,7 @@ void interleave(const constant_weights &w, const interleaved_rows &g, std::int64
     }
 }
 
-/// Some columns of some groups. Each column is a filter.
+/// Packs some columns of some groups of rows, where each column is a filter of its own in memory.
 template <int interleaved>
 void gather(
         const constant_weights &w, std::span<const interleaved_rows> groups, std::int64_t columns, std::int8_t *to) {
@@ -135,8 +135,9 @@ packed_product::packed_product(const problem &p, const constant_weights &w, targ
 const panel_loop &packed_product::loop_for(const problem &p, const constant_weights &w, targets::features available) {
     const auto &best = best_loop(p, available);
     if (!best.has_excess) return best;
-    // A weight of excess takes as long as a step of the others, of four weights of each column; words take 1.2 times as
-    // long, 1.8 times for one row. Some panels stand for all.
+    // A weight of excess takes as long as a step over bytes, which multiplies four weights of each column. Loops over
+    // words take 1.2 times as long as those over bytes, 1.8 times for one row. Up to four panels are packed to estimate
+    // the excess.
     const auto panels = ceil_div(p.columns, best.columns), probes = std::min<std::int64_t>(panels, 4);
     std::int64_t steps = 0, of_excess = 0;
     for (std::int64_t i = 0; i < probes; ++i) {
@@ -183,7 +184,7 @@ void packed_product::pack(const constant_weights &w, std::int8_t *to) const {
         pack(w.from_filter(first), std::span(groups).subspan(begin, std::min(block, groups.size() - begin)), columns,
                 to + panel * product_.panel_bytes);
     };
-    // Whichever reads the weights page by page.
+    // The order is that of the weights in memory.
     if (w.of_filter == 1)
         for (std::size_t begin = 0; begin < groups.size(); begin += block)
             for (std::int64_t panel = 0; panel < panels(); ++panel)

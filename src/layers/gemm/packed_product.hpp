@@ -1,5 +1,6 @@
 // src/layers/gemm: products by constant weights, packed once in panels, for any number of rows of x: of bytes, and, in
-// weight_only/, of floats. isa/ has the loops. May include what epilogue/ may. Start here, then panel_product.hpp.
+// weight_only/, of floats. isa/ has the loops. May include: dynquant/quantization.hpp, elements,
+// parallel, quantization, targets. Start here, then panel_product.hpp.
 #pragma once
 
 #include <memory>

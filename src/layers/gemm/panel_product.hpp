@@ -60,7 +60,8 @@ struct panel_loops {
 
 /// amx_int8 computes few rows by avx512_vnni.
 extern const targets::candidate<const panel_loops *> panels_table[];
-/// These multiply by words, for weights with much excess. The entry is null where bytes have none.
+/// Loops that multiply by words, for weights with much excess, which panel_loop::has_excess says of a loop by bytes.
+/// The entry is null on processors without AVX2.
 extern const targets::candidate<const panel_loop *> word_panels_table[];
 
 } // namespace dynquant::layers

@@ -17,8 +17,8 @@ void subtract_from_sums(std::span<const std::int32_t> zero_points, std::int64_t 
 void subtract_row_sums(const panel_product &p, const indirect_rows &x, std::span<const std::int32_t> w_zero_points,
         parallel::range columns, std::int32_t *y, std::int64_t y_stride);
 
-/// Gives bias - x_zero_point * weight_sums for each channel, or nothing where all are 0. bias: none, one, or one for
-/// each channel.
+/// Gives bias - x_zero_point * weight_sums for each channel, or nothing where x_zero_point is 0 and there is no bias.
+/// bias: none, one, or one for each channel.
 void fold_zero_point_into_bias(std::span<const std::int32_t> weight_sums, std::int32_t x_zero_point,
         std::span<const std::int32_t> bias, std::vector<std::int32_t> &result);
 

@@ -50,7 +50,8 @@ struct layer_description {
 /// A description whose weights are packed. A product is a convolution of one tap.
 class packed_layer {
   public:
-    /// Copies the weights. available: of the loops. Throws error for what breaks ONNX's rules and needs no shape of x.
+    /// Copies the weights. available: the features of the
+    /// processor that loops may use. Throws error for what breaks ONNX's rules and needs no shape of x.
     packed_layer(layer_description given, const std::byte *weights, targets::features available);
 
     const layer_description &description() const { return description_; }
@@ -71,7 +72,8 @@ class packed_layer {
 struct layer_arguments {
     const void *x;
     void *y;
-    /// Empty where the layer quantizes x or knows them; else one, or one for each row where it scales by row.
+    /// Ignored where the layer quantizes x, and the zero points where the description has one. Else one, or one for
+    /// each row where scales_by_row.
     std::span<const std::int32_t> x_zero_points = {};
     std::span<const float> x_scales = {};
 };
@@ -84,7 +86,7 @@ class layer {
 
     const dims &x() const { return x_; }
     const dims &y() const { return y_; }
-    /// The parts of x that have a scale and a zero point of their own.
+    /// How many scales and zero points x has: one, or one for each row or image.
     std::int64_t rows() const;
 
     /// Allocates only while the memory grows.
@@ -110,7 +112,7 @@ class layer {
     std::unique_ptr<const accumulator_source> sums_;         // null where y has no elements
     std::optional<x_quantizer> quantizer_;
     bool permutes_ = false;
-    permutation to_channels_last_;   // of x's bytes
+    permutation to_channels_last_;   // of x's bytes, before the sums
     std::vector<std::int32_t> bias_; // where no zero point of a run is in it
     std::vector<post_op_view> post_ops_;
     const epilogue_loops &epilogue_;

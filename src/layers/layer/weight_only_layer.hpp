@@ -26,7 +26,7 @@ class weight_only_layer {
         std::vector<float> products;
     };
 
-    /// Packs the weights. available: of the loops.
+    /// Packs the weights. available: the features of the processor that loops may use.
     weight_only_layer(const weight_only_description &d, targets::features available);
 
     /// The shape of y. Throws error for an x whose rows the weights do not fit.

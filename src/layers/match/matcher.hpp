@@ -1,4 +1,4 @@
-// Which nodes of a graph are a layer: a product of integers and what rescales its sums.
+// Which nodes of a graph are a layer: a product of integers, or of floats by quantized weights, and its post-ops.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace dynquant::layers::match {
 
-/// Nodes in a row, and what a layer has of them.
+/// Consecutive nodes, and what a layer has of them.
 struct layer_part {
     std::vector<std::size_t> nodes = {}; // of a whole layer in the order of the graph
     std::size_t y = none;                // the value that the last one gives
@@ -31,7 +31,7 @@ struct layer_match : layer_part {
     std::size_t product = none;
     std::size_t quantize = none;   // DynamicQuantizeLinear
     std::size_t dequantize = none; // of the weights of a weight-only layer
-    std::size_t x = none;          // the value that the layer takes: of floats where it has `quantize`, else of 8 bits
+    std::size_t x = none; // the value that the layer takes: f32 where it has `quantize` or `dequantize`, else of 8 bits
     std::size_t x_zero_point = none;
     /// x has a scale and a zero point for each row, of a convolution each image: where what quantizes it says so, or
     /// where the caller wants it and find_row_scales() allows it.
@@ -53,8 +53,8 @@ using table_maker = std::function<std::vector<std::uint8_t>(std::span<const std:
 /// ConvInteger or MatMulInteger. MatMulInteger may be of the domain `dynquant`, where it means the same.
 bool is_product(const node &n);
 
-/// is_taken: for each node, whether another layer has it. The nodes alone, with what is known of their values, are the
-/// same layer. tabulate: none leaves activations to others, whose bits a table need not have.
+/// is_taken: for each node, whether another layer has it. On a graph of the found
+/// nodes alone it finds the same layer. tabulate makes tables of activations; without it the layer ends before them.
 match_result find_layer(
         const graph &g, std::size_t product, const std::vector<bool> &is_taken, const table_maker &tabulate = {});
 

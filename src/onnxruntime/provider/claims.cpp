@@ -124,7 +124,8 @@ class finder {
         return true;
     }
 
-    /// Claims layers one by one, or several with what quantizes their x by rows. A layer alone takes no scales of rows.
+    /// Claims layers one by one, or several with what quantizes their x by rows. A layer alone may quantize x by rows,
+    /// but has no inputs for scales of rows.
     void group() {
         std::vector<bool> is_alone(layers_.size(), true);
         for (std::size_t q = 0; q < g_.nodes.size(); ++q) {

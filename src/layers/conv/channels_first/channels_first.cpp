@@ -22,9 +22,8 @@ using simd::sixteen_bytes;
 /// What a cell has: elements of several channels, or of several taps of a line.
 enum class cells_of { channels, taps };
 
-/// How many of the cells of a line of taps, which advance from each other, begin at different places below the stride:
-/// the first ones, then these again and again. Those of positions that advance by the stride serve all that are whole
-/// strides apart.
+/// Cell t of a line of taps begins t * advance elements on. Returns how many remainders t * advance % stride there are:
+/// the cells of one remainder, a phase, lie whole positions apart, so that one array of cells serves them.
 std::int64_t phases_of(std::int64_t cells, std::int64_t advance, std::int64_t stride) {
     return std::min(cells, stride / std::gcd(advance, stride));
 }
@@ -186,8 +185,9 @@ void make_cells(
     make_cells_by<3>(from, stride, elements, positions, to);
 }
 
-/// A convolution of one tap may have lines of any length: makes them 256 positions long, which make up for what a line
-/// costs, where that leaves several lines for several threads.
+/// Cuts the positions of a convolution of one tap into at most 1024 equal lines of 256 positions or more, or into one:
+/// these make up for what a line costs, and several lines are for several threads. Keeps the lines of p where only
+/// lines of more than 4096 positions would divide them.
 problem with_long_lines(problem p) {
     constexpr std::int64_t long_enough = 256, max_lines = 1024;
     auto &w = p.window;

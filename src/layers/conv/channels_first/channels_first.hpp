@@ -2,9 +2,10 @@
 // group, where rows of channels would leave most of a vector empty. A vector holds positions. isa/ has one source for
 // each instruction set; multiply_cells.hpp has the loop. Start here.
 //
-// A position has a cell of 32 bits: x of four channels at one tap, or of four taps beside each other of one channel; of
-// two where the processor has no sums of four products, as 16 bits each. Cells of consecutive positions lie side by
-// side, so that one load serves all filters, which multiply it by a cell of weights each.
+// A cell is 32 bits of x at one position, what a lane of a dot product takes: 4 bytes, or 2 words where the processor
+// has no sums of four products. Its elements are several channels at one tap, or adjacent taps of one channel. A step
+// multiplies a cell of x by a cell of weights of each filter. Cells of consecutive positions are adjacent, so that one
+// load serves all filters.
 #pragma once
 
 #include "layers/conv/integer_convolution.hpp"
@@ -37,10 +38,12 @@ struct channels_first_loop {
 
 extern const targets::candidate<const channels_first_loop *> channels_first_table[];
 
-/// Null where another way is as fast or more than two dimensions are spatial.
+/// Null unless x and y are channels first with one or two spatial dimensions, and channels or filters so few that this
+/// may be the fastest way.
 convolution_factory pack_channels_first_convolution(const integer_convolution &p, const constant_weights &w);
 
-/// Whether it is, for this shape of x, of what pack_channels_first_convolution() packs.
+/// Whether channels_first/ is faster than the other algorithm for this shape of x, of a convolution that
+/// pack_channels_first_convolution() has packed.
 bool channels_first_is_faster(const integer_convolution &of_shape);
 
 /// Packs any convolution of one or two spatial dimensions with channels for the given loop.

@@ -15,7 +15,7 @@ namespace {
 
 using zero_points = std::span<const std::int32_t>;
 
-/// Null: by pairs. Few channels leave most of a vector of quads empty.
+/// The function of quads, or null where pairs are taken: x is s8, there is no VNNI, or channels fill no vector.
 depthwise_function quads_function(const integer_convolution &p) {
     const auto *const found = targets::pick(p.available, quads_table);
     return found && !p.x_is_signed && p.channels >= min_quad_channels ? *found : nullptr;
@@ -51,8 +51,9 @@ struct depthwise_weights {
     aligned_vector<std::byte> weights;
     std::int64_t at_once = 0; // taps
     depthwise_function compute;
-    std::vector<std::int32_t> sums;   // of each channel
-    std::vector<std::int32_t> before; // of each lane, those of the taps before each pair or quad and before the end
+    std::vector<std::int32_t> sums; // of each channel
+    /// Prefix sums: each lane's sum of the weights before each pair or quad of taps, and before the end.
+    std::vector<std::int32_t> before;
 
   private:
     template <typename Weight>

@@ -18,8 +18,8 @@ namespace {
 
 using simd::unroll;
 
-/// What a tile's vectors are: one for each position, of the same channels; one after another of one position; or the
-/// same of one plane.
+/// How a tile lies. positions: each vector has another position, all have the same channels. channels: all have one
+/// position, and successive channels. one_channel: all have one channel, and successive positions.
 enum class tiling { positions, channels, one_channel };
 
 /// Positions can be transposed: they are as many as a vector has lanes. Along memory a tile has 64 values, as wider
@@ -305,8 +305,9 @@ template <typename V, tiling of>
 template <typename V>
 constexpr std::int64_t tile_width = vectors<V, tiling::channels> *V::lanes; // of one position
 
-/// Positions or channels are as many as a tile has, or its multiple, but for the last ones of tiling::positions.
-/// plane: the channel whose positions tiling::one_channel takes as channels.
+/// Applies the post-ops to positions by channels, tile by tile. The last tile may be partial with tiling::positions;
+/// else channels fill whole tiles. With tiling::one_channel, the positions of the channel `plane` stand in for
+/// channels.
 template <fused_post_ops::ending what, typename V, tiling of>
 void compute_tiles(const epilogue &by, const fused_post_ops &first, const rows_of_sums &rows, parallel::range positions,
         parallel::range channels, std::int64_t plane = 0) {

@@ -1,5 +1,5 @@
 // src/layers/epilogue/lookup: a function from bytes to bytes as a table of its 256 values, for activations of 8-bit
-// integers. May include: parallel and targets. isa/ has one source per instruction set; its look_up_by.hpp has the
+// integers. May include what epilogue/ may. isa/ has one source per instruction set; its look_up_by.hpp has the
 // loop, by_shuffles.hpp the table look-up for instruction sets without byte permutations. Start here.
 #pragma once
 

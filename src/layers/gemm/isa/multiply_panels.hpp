@@ -31,7 +31,8 @@ void multiply_rows(const panel_product &p, const indirect_rows &from, std::int64
     constexpr std::uint32_t flip = x_is_signed ? 0x80808080 : 0; // flipping the sign bit turns s8 into u8, 128 more
     const auto first = panel * panel_columns, inner = p.line_inner, whole = inner / 4 * 4;
     const auto stride = from.stride, offset = first_row * stride;
-    // others: so that few sums do not wait for each other. AVX2's wait for an addition only, and would leave registers.
+    // others: a second set of sums, so that few sums are no single chain of V::dot(). With AVX2 the chain is one
+    // addition, and they would not fit in registers.
     constexpr bool is_small = rows * vectors <= 8, has_others = is_small && !V::dot_saturates;
     typename V::integers sums[rows][vectors], others[rows][vectors];
 #pragma GCC unroll 12

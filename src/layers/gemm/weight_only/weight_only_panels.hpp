@@ -11,13 +11,14 @@
 namespace dynquant::layers {
 
 /// How packed weights are stored. Integers are s8, or u4 in pairs: a byte has those of two adjacent rows of a column,
-/// the first in its low half. Zero points are less by what makes them so.
+/// the first in its low half. Integers and their zero points have the offset that makes them so (u8: 128 less, s4: 8
+/// more). Where all differences fit s8, these are stored, and there are no zero points.
 enum class weight_code { s8, u4, f8_e4m3, f8_e5m2 };
 
 /// A scale or a zero point for each block of rows and each column, in panels as the weights are; in one panel where
 /// all have the same.
 struct weight_parameters {
-    std::int64_t of_panel; // from panel to panel: 0 where they share them
+    std::int64_t of_panel; // from panel to panel; 0: all panels share one
     const float *scales;
     const std::int8_t *zero_points; // null: none
 };
@@ -28,11 +29,11 @@ struct weight_only_panels {
     const std::byte *weights;
     std::int64_t panel_bytes;
     std::int64_t inner, columns;
-    std::int64_t block; // rows whose products have one sum before it is scaled
+    std::int64_t block; // rows whose products are added up before the sum is scaled; all of them if are_weights_scaled
     weight_parameters parameters;
-    std::int64_t parameter_block; // rows that have the same
-    bool are_weights_scaled;      // one by one: `block` is then `inner`
-    bool are_float16;             // what scales them rounds to float16
+    std::int64_t parameter_block; // rows that share a scale and a zero point
+    bool are_weights_scaled;      // each weight is scaled before it is multiplied, in place of the sums
+    bool are_float16;             // a scaled weight is rounded to float16
 };
 
 /// Rows of x. From row to row are `stride` elements, from element to element of a row `step`: one of them is 1.
@@ -47,7 +48,7 @@ inline constexpr std::int64_t max_weight_only_rows = 96;
 /// Bytes of widened weights, which stay in a first-level cache of 32 KiB.
 inline constexpr std::int64_t widened_bytes = 16 * 1024;
 
-/// A buffer of them, with a row more of each of two panels, in whole cache lines.
+/// The floats of a buffer: widened_bytes, and one more row for each of two panels, in whole cache lines.
 constexpr std::int64_t weight_only_buffer_floats(std::int64_t panel_columns) {
     return ((widened_bytes + 8 * panel_columns) / 64 + 1) * 16;
 }

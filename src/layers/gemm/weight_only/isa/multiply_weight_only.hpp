@@ -1,7 +1,8 @@
-// The loops of weight_only_panels.hpp over vectors V, see targets/simd.hpp. A panel is four vectors wide. Bytes are
-// widened in registers: that fills what the multiplications leave of a cycle. Chunks of panels of 4 bits become bytes
-// in the first-level cache first, of one row beside the multiplications of the chunk before; those with a scale for
-// each row, and those of many rows where that is faster, floats.
+// The loops of weight_only_panels.hpp over vectors V, see targets/simd.hpp. A panel is four vectors wide. Weights
+// become floats in one of four ways, `widening`: bytes in registers, as they are multiplied; 4-bit weights as a chunk
+// of bytes in the first-level cache before it is multiplied or, for one row of x, while the chunk before it is; and
+// weights that are scaled one by one and, for many rows of x, s8 with zero points and float8, as a chunk of floats
+// there.
 #pragma once
 
 #include <cstring>
@@ -70,8 +71,9 @@ struct tile_call {
     float *accumulators; // rows of panel_columns<V>
     float *sums;
     std::int64_t sums_stride;
-    bool begins, ends, is_first; // of the block
-    std::int64_t columns;        // that are not padding
+    /// Whether the chunk begins a block; ends one; whether its first block is the first of the columns.
+    bool begins, ends, is_first;
+    std::int64_t columns; // that are not padding
 };
 
 /// vectors: of columns, from the tile's first one on.
