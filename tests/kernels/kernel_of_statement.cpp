@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "elements/table.hpp"
+#include "quantization/shape.hpp"
 #include "support/random.hpp"
 #include "support/sampling.hpp"
 
@@ -264,9 +265,7 @@ TEST(kernel_of_statement, with_computed_scales_of_long_odd_rows) {
             q.scales.block = of.block;
             if (q.zero_points) q.zero_points->block = of.block;
             if (q.src.type != f32 || check(q) || !sampler.takes()) return;
-            std::size_t elements = 1;
-            for (const auto extent : of.extents)
-                elements *= static_cast<std::size_t>(extent);
+            const auto elements = static_cast<std::size_t>(*volume(of.extents));
             const auto s = by_reference(q, {finite_values(f32, elements), {}, {}});
             for (const int threads : {1, 3})
                 ASSERT_TRUE(is_native(s, threads)) << "on " << threads << " threads";

@@ -6,6 +6,7 @@
 
 #include "model_support.hpp"
 #include "names.hpp"
+#include "quantization/shape.hpp"
 
 namespace dynquant::models {
 namespace {
@@ -47,10 +48,7 @@ graph with(graph g, const std::string &name, const tensor &value) {
     return g;
 }
 tensor bytes(const dims &shape) {
-    std::size_t count = 1;
-    for (const auto extent : shape)
-        count *= static_cast<std::size_t>(extent);
-    return tensor_of<std::int8_t>(int8, shape, std::vector<std::int8_t>(count));
+    return tensor_of<std::int8_t>(int8, shape, std::vector<std::int8_t>(static_cast<std::size_t>(*volume(shape))));
 }
 
 /// A node that reads x, with attributes.
