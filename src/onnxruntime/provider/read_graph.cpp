@@ -95,7 +95,10 @@ Sequence sequence(const OrtApi &api, const OrtOpAttr &from, OrtOpAttrType type) 
 
 std::optional<attribute> read_attribute(const OrtApi &api, const OrtOpAttr &from) {
     OrtOpAttrType type = ORT_OP_ATTR_UNDEFINED;
-    check(api, api.OpAttr_GetType(&from, &type));
+    if (auto *const status = api.OpAttr_GetType(&from, &type)) { // of a type that it does not know, as TypeProto is
+        api.ReleaseStatus(status);
+        return std::nullopt;
+    }
     switch (type) {
         case ORT_OP_ATTR_INT: return number<std::int64_t>(api, from, type);
         case ORT_OP_ATTR_FLOAT: return number<float>(api, from, type);
