@@ -1,7 +1,9 @@
 // What ONNX Runtime fuses itself: the rules of its optimizer.
 #include <algorithm>
+#include <set>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "layers/match/weight_only_weights.hpp"
 #include "onnx/element_type.hpp"
@@ -69,11 +71,19 @@ bool is_between(const graph &g, const node &n, onnx::element_type quantized) {
             && std::ranges::any_of(n.inputs, dequantizes) && find_consumer(g, n, quantizes);
 }
 
-/// A product, or what only changes the type or shape of its weights: ONNX Runtime makes MatMulNBits of them.
+/// Whether it is a product, or only changes the type or shape of the weights of one: ONNX Runtime makes MatMulNBits of
+/// them. Graphs may be deep, and have many ways between two nodes.
 bool leads_to_product(const graph &g, const node &n) {
-    return is_one_of(taking, n)
-            || ((n.is("Cast") || n.is("Reshape") || n.is("Transpose"))
-                    && find_consumer(g, n, [&](const node &c) { return leads_to_product(g, c); }));
+    std::vector<const node *> open {&n};
+    for (std::set<const node *> seen; !open.empty();) {
+        const auto &next = *open.back();
+        open.pop_back();
+        if (is_one_of(taking, next)) return true;
+        if (!seen.insert(&next).second || !(next.is("Cast") || next.is("Reshape") || next.is("Transpose"))) continue;
+        for (const auto consumer : g.output(next).consumers)
+            open.push_back(&g.nodes[consumer]);
+    }
+    return false;
 }
 
 /// The node with which ONNX Runtime may fuse or remove a QuantizeLinear, by what is before it, or null.
