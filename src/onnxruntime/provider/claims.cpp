@@ -103,6 +103,8 @@ class finder {
             const auto &n = g_.nodes[i];
             if (is_claimed_[i] || !(n.is("QuantizeLinear") || n.is("DequantizeLinear") || n.is(quantizes))) continue;
             std::string reason = is_used(g_.output(n)) ? fused_by_ort(g_, n, is_claimed_) : "nothing takes its y";
+            if (reason.empty() && n.opset < 13 && n.has(1) && volume(g_.input(n, 1).shape.value_or(dims {0})) != 1)
+                reason = "before opset 13 its scale is one value"; // ONNX Runtime takes others, as an axis
             if (reason.empty()) reason = unknown(g_, n);
             if (reason.empty() && !claims_all()) reason = fast_in_ort_quantization(g_, n);
             if (reason.empty())
