@@ -111,11 +111,12 @@ class provider : public OrtEp {
     void claim(const OrtGraph &from, OrtEpGraphSupportInfo &claims) {
         if (options_.claim == claim_policy::none) return;
         if (!may_claim_) return say("leaves all nodes: expected ONNX Runtime 1.23.2 or newer, given an older one");
-        if (options_.writes_context_model) // for which ONNX Runtime wants an EPContext node of each fused node
-            return say(concat("leaves all nodes: expected a session without ", context_enable,
-                    ", given one that writes an EPContext model, which keeps them as they are"));
+        if (!options_.leaves_all.empty())
+            return say(concat("leaves all nodes: expected a session without ", options_.leaves_all,
+                    ", under which ONNX Runtime fails if nodes are fused"));
         auto [g, handles] = read_graph(api_, has_shape_, from, initializers_);
-        // A graph is compiled before another one is asked about: names that two subgraphs share do not meet.
+        // ONNX Runtime compiles a graph, or none of it, before it asks about another one: names that two subgraphs
+        // share do not meet.
         claims_.clear();
         for (auto &c : find_claims(g, options_, [this](const std::string &text) { say(text); })) {
             std::vector<const OrtNode *> nodes;

@@ -65,6 +65,16 @@ bool is_meant(const std::string &key) {
     return edit_distance(name, in_lower_case(provider_name)) <= 3 || edit_distance(name, "dynquant") <= 2;
 }
 
+/// Whether ONNX Runtime fails under its own entry if a provider fuses nodes: by a part of the value.
+bool forbids_claims(std::string_view key, std::string_view value) {
+    constexpr std::pair<std::string_view, std::string_view> entries[] = {
+            {"ep.context_enable", "1"}, // also ModelCompiler's
+            {"session.disable_model_compile", "1"}, {"session.layer_assignment_settings", "CPUExecutionProvider"},
+            {"session.name_based_layer_assignment", "CPUExecutionProvider"}, {"session.max_shape_override", ":"}};
+    return std::ranges::any_of(
+            entries, [&](const auto &e) { return key == e.first && value.find(e.second) != value.npos; });
+}
+
 } // namespace
 
 options read_options(const OrtApi &api, const OrtSessionOptions &session) {
@@ -81,8 +91,8 @@ options read_options(const OrtApi &api, const OrtSessionOptions &session) {
     for (std::size_t i = 0; i < count; ++i)
         if (const std::string key = keys[i]; key.starts_with(prefix))
             set(result, key.substr(prefix.size()), values[i]);
-        else if (key == context_enable)
-            result.writes_context_model = std::string_view(values[i]) == "1";
+        else if (forbids_claims(key, values[i]))
+            result.leaves_all = key;
         else if (is_meant(key))
             throw error(status::invalid_arguments,
                     concat("dynquant: session option '", key, "': expected '", prefix, key.substr(key.rfind('.') + 1),

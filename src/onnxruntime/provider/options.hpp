@@ -3,10 +3,11 @@
 
 #include <onnxruntime_c_api.h>
 
+#include <string>
+
 namespace dynquant::onnxruntime {
 
 inline constexpr const char *provider_name = "DynquantExecutionProvider";
-inline constexpr const char *context_enable = "ep.context_enable"; // ONNX Runtime's, also of its ModelCompiler
 
 /// automatic: what is measured to be faster here.
 enum class claim_policy { automatic, all, none };
@@ -17,10 +18,10 @@ enum class activation_scales { per_tensor, per_row };
 struct options {
     claim_policy claim = claim_policy::automatic;
     activation_scales scales = activation_scales::per_tensor;
-    bool claims_weight_only = true;    // layers whose weights alone are quantized, that ONNX Runtime does not fuse
-    int threads = 0;                   // of the session's that work on a claimed node at most; 0: all
-    bool verbose = false;              // log each node that is claimed, and why others are not
-    bool writes_context_model = false; // the session is one of context_enable
+    bool claims_weight_only = true; // layers whose weights alone are quantized, that ONNX Runtime does not fuse
+    int threads = 0;                // of the session's that work on a claimed node at most; 0: all
+    bool verbose = false;           // log each node that is claimed, and why others are not
+    std::string leaves_all = {};    // ONNX Runtime's own entry under which it fails if nodes are fused
 };
 
 /// Throws error for an unknown key or value.
