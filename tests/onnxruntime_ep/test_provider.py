@@ -215,6 +215,36 @@ def claims_and_names(said):
     return claims, dict(re.findall(r"dynquant: compiles (\S+) as ([^\s\x1b]+)", said))
 
 
+class OthersOfTheGraph(unittest.TestCase):
+    """What a graph has beside layers keeps none from being claimed, and is claimed only where it runs."""
+
+    def test_attributes_of_types(self):
+        nodes, constants = convolution()
+        nodes += [node("Optional", [], ["o"], type=helper.make_tensor_type_proto(FLOAT, [1])), node("OptionalHasElement", ["o"], ["b"]),
+                  node("Cast", ["b"], ["f"], to=FLOAT), node("Add", ["conv_y", "f"], ["y"])]
+        m = model(nodes, INPUT, Y, 18, constants)
+        self.assertEqual(operators(m, {"x": X})[NAME], 1)
+        assert_as_without(m, {"x": X})
+
+    def test_scales_of_an_axis_before_opset_13(self):
+        """ONNX has none; ONNX Runtime takes them along axis 1."""
+        x = np.arange(12, dtype=np.float32).reshape(4, 3)
+        m = model([node("QuantizeLinear", ["x", "s"], ["q"]), node("DequantizeLinear", ["q", "s"], ["y"])],
+                  {"x": (FLOAT, x.shape)}, Y | {"q": (UINT8, None)}, 10, {"s": np.float32([0.5, 1, 2])})
+        for options in ({}, {"claim": "all"}):
+            given, expected = run(m, {"x": x}, options=options), run(m, {"x": x}, provider=False)
+            self.assertTrue(all(map(np.array_equal, given, expected)))
+        self.assertIn("before opset 13 its scale is one value", log(m, claim="all"))
+
+    def test_many_ways_from_weights_to_what_only_changes_their_shape(self):
+        """2^40 of them."""
+        reshapes = [node("Reshape", [f"v{i}", f"v{i}"], [f"v{i + 1}"]) for i in range(40)]
+        nodes = [node("DequantizeLinear", ["w", "s"], ["d"]), node("Cast", ["d"], ["v0"], to=TensorProto.INT64), *reshapes,
+                 node("Cast", ["v40"], ["f"], to=FLOAT), node("Add", ["x", "f"], ["y"])]
+        m = model(nodes, {"x": (FLOAT, [1])}, Y, 16, {"w": np.uint8([1]), "s": np.float32(1)})
+        self.assertEqual(run(m, {"x": np.ones(1, np.float32)}, optimized=False)[0], 2)
+
+
 class Compiled(unittest.TestCase):
     """Layers that were claimed are those that run."""
 
@@ -522,8 +552,17 @@ class ContextModels(unittest.TestCase):
             self.assertEqual(operators(CONVOLUTION, {"x": X}, prepare=prepare)[NAME], 0)
             given, expected = run(CONVOLUTION, {"x": X}, prepare=prepare)[0], run(CONVOLUTION, {"x": X}, provider=False)[0]
             np.testing.assert_array_equal(given, expected)
-            self.assertIn("dynquant: leaves all nodes: expected a session without ep.context_enable, given one that writes an "
-                          "EPContext model, which keeps them as they are", log(CONVOLUTION, entries=entries))
+            self.assertIn("dynquant: leaves all nodes: expected a session without ep.context_enable", log(CONVOLUTION, entries=entries))
+
+    def test_entries_under_which_onnx_runtime_fuses_nothing(self):
+        for key, value in (("disable_model_compile", "1"), ("max_shape_override", "x:[1,8,9,9]"),
+                           ("name_based_layer_assignment", "CPUExecutionProvider(conv)"),
+                           ("layer_assignment_settings", "CPUExecutionProvider(a)")):
+            prepare = lambda s: s.add_session_config_entry(f"session.{key}", value)  # noqa: B023
+            with self.subTest(key=key):
+                given, expected = (run(CONVOLUTION, {"x": X}, provider=p, prepare=prepare)[0] for p in (True, False))
+                np.testing.assert_array_equal(given, expected)
+                self.assertIn(f"dynquant: leaves all nodes: expected a session without session.{key}", log(CONVOLUTION, entries={f"session.{key}": value}))
 
     def test_the_compiled_model_has_the_nodes_and_they_are_claimed_in_it(self):
         with tempfile.TemporaryDirectory() as folder:
