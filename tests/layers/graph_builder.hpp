@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstring>
-#include <deque>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -30,7 +30,7 @@ class builder {
 
     template <typename T>
     void add_constant(const std::string &name, data_type t, const dims &shape, const std::vector<T> &elements) {
-        auto &bytes = data_.emplace_back(elements.size() * sizeof(T));
+        auto &bytes = *data_.emplace_back(std::make_shared<std::vector<std::byte>>(elements.size() * sizeof(T)));
         if (!bytes.empty()) std::memcpy(bytes.data(), elements.data(), bytes.size());
         g.values[add(name, t, shape)].known = constant {t, shape, bytes.data()};
     }
@@ -94,7 +94,7 @@ class builder {
   private:
     static std::size_t volume_of(const dims &shape) { return static_cast<std::size_t>(*volume(shape)); }
 
-    std::deque<std::vector<std::byte>> data_;
+    std::vector<std::shared_ptr<std::vector<std::byte>>> data_; // which copies of the builder share
 };
 
 inline std::vector<kind> kinds_of(const layer_match &m) {
