@@ -83,7 +83,7 @@ class fusion {
             told.nodes.push_back(label(graph_.nodes[node]));
         told.outputs = {port_of(graph_, result.output)};
         told.warning = warning_of(d, weights_of(m.product));
-        auto stage = make_layer_stage(check(graph_, first), std::move(d), options_);
+        auto stage = make_layer_stage(check(graph_, first), d, options_);
         result.work = std::move(stage.work);
         const auto multipliers = multipliers_of(m);
         if (multipliers.empty() || multipliers.size() > 2) return result;

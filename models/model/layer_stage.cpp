@@ -64,7 +64,7 @@ class layers_of_matrices {
 
 } // namespace
 
-layer_stage make_layer_stage(const op_node &n, layers::layer_description d, const options &opts) {
+layer_stage make_layer_stage(const op_node &n, const layers::layer_description &d, const options &opts) {
     if (volume(n.schema.infer(n).shape) == 0) return {[](const stage_arguments &) {}, false};
     matrices plan;
     plan.x_at = plan.w_at = {0};

@@ -13,6 +13,6 @@ struct layer_stage {
 };
 
 /// d: of the layer whose product is n.
-layer_stage make_layer_stage(const op_node &n, layers::layer_description d, const options &opts);
+layer_stage make_layer_stage(const op_node &n, const layers::layer_description &d, const options &opts);
 
 } // namespace dynquant::models

@@ -26,7 +26,8 @@ inline constexpr features avx2 = 1U << 0, fma = 1U << 1, f16c = 1U << 2, bmi2 = 
 
 // Instruction sets: what code that is compiled for one needs.
 inline constexpr features none = 0;
-#define DYNQUANT_TARGET(name, extended, added, architecture, flags) inline constexpr features name = extended | added;
+#define DYNQUANT_TARGET(name, extended, added, architecture, flags)                                                    \
+    inline constexpr features name = (extended) | (added);
 #include "targets/targets.inc"
 #undef DYNQUANT_TARGET
 inline constexpr features neon = feature::neon;

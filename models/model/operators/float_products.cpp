@@ -117,7 +117,7 @@ struct convolution : convolution_shapes {
 };
 
 convolution plan_convolution_of_floats(const op_node &n) {
-    const convolution c {plan_convolution(n)};
+    convolution c {plan_convolution(n)};
     if (n.has(2) && n.shape(2) != dims {c.filters})
         n.refuse(status::invalid_shape, n.name(2), ": expected shape ", c.filters, ", given shape ",
                 to_string(n.shape(2)));
