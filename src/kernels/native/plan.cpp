@@ -96,11 +96,12 @@ void join(canonical_form &form, std::int64_t parameter_stride) {
     --form.loop_count;
 }
 
-/// Panel width: at most `most` columns, a multiple of `unit`, and of a cache line of bytes if that fits in `most`.
+/// Panel width: at most `most` columns, a multiple of `unit` > 0, and of a cache line of bytes if that fits in `most`.
 std::int64_t panel_of(std::int64_t columns, std::int64_t most, std::int64_t unit) {
     const auto aligned = std::lcm(unit, widest_step);
     const auto step = aligned <= most ? aligned : unit;
-    const auto largest = most / step * step, panels = ceil_div(columns, largest);
+    const auto largest = most / step * step; // NOLINT(clang-analyzer-core.DivideZero)
+    const auto panels = ceil_div(columns, largest);
     const auto even = ceil_div(columns, std::max<std::int64_t>(panels, 1));
     return std::min(largest, round_up(even, step));
 }
