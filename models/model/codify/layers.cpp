@@ -42,8 +42,8 @@ class layer_reader {
     explicit layer_reader(const graph &g)
         : g_(g) {}
 
-    std::vector<post_op_view> steps() {
-        std::vector<post_op_view> result;
+    std::vector<float_step> steps() {
+        std::vector<float_step> result;
         for (const auto &n : g_.nodes) {
             if (taken_.contains(&n)) continue;
             if (is_one_of(n, {"Gemm", "MatMul", "Conv"}))
@@ -209,7 +209,7 @@ void check_codified_operators(const graph &g) {
             {"Add", "Conv", "Flatten", "Gemm", "MatMul", "MaxPool", "Relu", "Reshape", "Sigmoid", "Tanh", "Transpose"});
 }
 
-std::vector<post_op_view> steps_of(const graph &g) {
+std::vector<float_step> steps_of(const graph &g) {
     check_codified_operators(g);
     return layer_reader(g).steps();
 }

@@ -27,7 +27,7 @@ struct float_layer {
 };
 
 /// A layer, or a node that keeps scales: Flatten, Reshape, Transpose or MaxPool.
-struct post_op_view {
+struct float_step {
     std::optional<float_layer> layer;
     const node *pass_through = nullptr;
 };
@@ -37,6 +37,6 @@ void check_codified_operators(const graph &g);
 
 /// Splits the graph into steps, in order. Throws error, naming the node, for one that fits no step. Precondition:
 /// infer(g).
-std::vector<post_op_view> steps_of(const graph &g);
+std::vector<float_step> steps_of(const graph &g);
 
 } // namespace dynquant::models
