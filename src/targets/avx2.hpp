@@ -234,7 +234,7 @@ struct avx2 : vector_operators<32>, avx2_bytes {
     requires(sizeof(Integer) == 1) static several<avx2, 1> pack(const Integer *, reals a, reals b, reals c, reals d) {
         return {in_order<InPairs>(bytes<Integer>(words(a, b), words(c, d)))};
     }
-    // The same for one vector, stored.
+    // These pack one vector, and store it.
     static __m128i words(integers a) {
         return _mm_packs_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
     }

@@ -184,7 +184,7 @@ struct avx512 : vector_operators<64>, avx512_bytes {
     requires(sizeof(Integer) == 1) static several<avx512, 1> pack(const Integer *, reals a, reals b, reals c, reals d) {
         return {in_order<InPairs>(bytes<Integer>(words(a, b), words(c, d)))};
     }
-    // The same for one vector, stored.
+    // These pack one vector, and store it.
     static __m256i words(integers a) { return _mm512_cvtsepi32_epi16(a); }
     static __m256i words(reals a) { return words(to_integers(a)); }
     static __m256i add_saturated(__m256i a, __m256i b) { return _mm256_adds_epi16(a, b); }

@@ -14,7 +14,7 @@
 namespace dynquant::layers {
 namespace {
 
-/// In runs of two layers by one memory.
+/// Counts the allocations in ten runs of two layers by one memory.
 long allocations_of(const layer_description &d, const dims &small, const dims &large) {
     const std::vector<std::byte> weights(static_cast<std::size_t>(*volume(d.weights_shape)), std::byte {3});
     const packed_layer problem(d, weights.data(), environment::usable_features());

@@ -62,7 +62,7 @@ template <typename V, bool InPairs, typename Dst>
     return simd::several<V, 1> {V::template in_order<InPairs>(V::template bytes<Dst>(words(0), words(2)))};
 }
 
-/// The same for one vector, stored.
+/// Packs one vector of results likewise, and stores it.
 template <typename V, typename Dst>
 [[gnu::always_inline]] inline void store_packed(Dst *p, const auto &result) {
     V::store_packed(p, result);

@@ -53,8 +53,8 @@ using table_maker = std::function<std::vector<std::uint8_t>(std::span<const std:
 /// ConvInteger or MatMulInteger. MatMulInteger may be of the domain `dynquant`, where it means the same.
 bool is_product(const node &n);
 
-/// is_taken: for each node, whether another layer has it. On a graph of the found
-/// nodes alone it finds the same layer. tabulate makes tables of activations; without it the layer ends before them.
+/// is_taken: for each node, whether another layer has it. On a graph of the found nodes alone it finds the same layer.
+/// tabulate makes tables of activations; without it the layer ends before them.
 match_result find_layer(
         const graph &g, std::size_t product, const std::vector<bool> &is_taken, const table_maker &tabulate = {});
 
