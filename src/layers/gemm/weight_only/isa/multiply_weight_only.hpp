@@ -475,9 +475,11 @@ void multiply_panel(const weight_only_panels &p, const float_rows &x, std::int64
     t.sums_stride = is_padded ? all : y_stride;
     t.parameters = p.parameters;
     alignas(64) float ones[panel_columns<V>]; // the scales of weights that have been scaled
-    for (auto &one : ones)
-        one = 1;
-    if (p.are_weights_scaled) t.parameters = {0, ones, nullptr};
+    if (p.are_weights_scaled) {
+        for (auto &one : ones)
+            one = 1;
+        t.parameters = {0, ones, nullptr};
+    }
     if (how == widening::beside)
         (panels == 1 ? multiply_nibbles<V, 1> : multiply_nibbles<V, 2>)(p, x, panel, t.sums, scratch.bytes);
     else
