@@ -103,7 +103,7 @@ class fusion {
             const auto &n = view_.nodes[index];
             if (result.size() == m.post_ops.size() || m.post_ops[result.size()].what != layers::post_op_kind::multiply)
                 break;
-            if (n.is("Mul")) result.push_back(n.inputs[view_.input(n, 0).known ? 0 : 1]);
+            if (n.is(layers::match::op::mul)) result.push_back(n.inputs[view_.input(n, 0).known ? 0 : 1]);
         }
         return result;
     }
@@ -114,9 +114,9 @@ class fusion {
         std::string curve;
         for (const auto node : m.nodes) {
             const auto &n = view_.nodes[node];
-            has_relu |= n.is("Relu");
+            has_relu |= n.is(layers::match::op::relu);
             is_half |= view_.output(n).type == data_type::f16;
-            if (n.is("Tanh") || n.is("Sigmoid")) curve = n.op_type;
+            if (n.is(layers::match::op::tanh, layers::match::op::sigmoid)) curve = n.op_type;
         }
         auto pattern =
                 concat(is_convolution(m.product) ? "convolution" : "fully connected", has_relu ? " with ReLU" : "");
@@ -138,7 +138,7 @@ class fusion {
                 && !v.is_seen_outside && std::ranges::all_of(v.consumers, is_fused_convolution);
     }
 
-    bool is_convolution(std::size_t node) const { return view_.nodes[node].is("ConvInteger"); }
+    bool is_convolution(std::size_t node) const { return view_.nodes[node].is(layers::match::op::conv_integer); }
 
     const graph &graph_;
     const options &options_;

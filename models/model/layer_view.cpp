@@ -22,6 +22,7 @@ layers::match::node node_of(const node &n, std::int64_t opset) {
     result.name = n.name;
     result.op_type = n.op_type;
     result.domain = n.domain;
+    if (n.domain.empty()) result.what = layers::match::operator_named(n.op_type);
     result.opset = static_cast<int>(opset);
     for (const auto &a : n.attributes)
         std::visit(

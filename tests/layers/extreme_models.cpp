@@ -78,8 +78,7 @@ class extreme_model {
             b_.add("floats", data_type::f32, x);
             auto &n = b_.then("DynamicQuantizeLinear", {"floats"}, {"x", "s", "z"});
             if (one_in(2)) {
-                n.domain = "dynquant";
-                set(n, "axis", -1);
+                n.what = op::dynamic_quantize_rows;
                 set(n, "block_size", number());
             }
             b_["s"].shape = b_["z"].shape = dims {};

@@ -55,7 +55,7 @@ class builder {
         node n;
         n.name = op + ("_" + std::to_string(g.nodes.size()));
         n.op_type = op;
-        n.opset = 21;
+        n.what = operator_named(op);
         for (const auto &name : inputs) {
             n.inputs.push_back(at(name));
             if (n.inputs.back() != none) g.values[n.inputs.back()].consumers.push_back(g.nodes.size());

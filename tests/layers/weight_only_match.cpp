@@ -115,7 +115,7 @@ TEST(weight_only_match, constants_add_no_dimensions) {
     const auto nodes = [](std::optional<dims> x, const dims &c) {
         auto b = narrow();
         b["x"].shape = std::move(x);
-        b.g.nodes.back().op_type = "MatMul";
+        b.g.nodes.back().what = op::mat_mul;
         b.add_floats("c", c);
         b.then("Add", {"y", "c"}, {"e"});
         return b.find().found->nodes.size();

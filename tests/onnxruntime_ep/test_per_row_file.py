@@ -222,6 +222,30 @@ class Functions(unittest.TestCase):
         self.assertRaisesRegex(Refusal, "^expected opset 11 to 28, given opset 29$", per_row.rewrite, m)
 
 
+class OtherScales(unittest.TestCase):
+    """The provider takes a layer with the operator of the domain `dynquant` only where it has a scale for each row by the
+    rule of ONNX's."""
+
+    def claimed(self, **attributes):
+        """How many nodes of the provider run; they give the bits that ONNX Runtime gives with the operator."""
+        constants = {"w": np.arange(-64, 64).reshape(16, 8).astype(np.int8), "scale": F(0.01)}
+        m = onnx.load_from_string(rewritten(model([quantize(), *product("a")], ["n", 16], ["a_y"], constants))[0])
+        node = next(n for n in m.graph.node if n.op_type == "DynamicQuantizeLinear")
+        attributes = {a.name: a.i for a in node.attribute} | attributes
+        del node.attribute[:]
+        node.attribute.extend(helper.make_attribute(name, value) for name, value in attributes.items())
+        m.functions.remove(next(f for f in m.functions if f.name == "DynamicQuantizeLinear"))
+        file, x = m.SerializeToString(), {"x": rows(np.random.default_rng(6), (9, 16))}
+        assert_same(run(file, x, prepare=CUSTOM), run(file, x, provider=False, prepare=CUSTOM))
+        return operators(file, x, prepare=CUSTOM)[NAME]
+
+    def test_rules_and_axes(self):
+        self.assertEqual(self.claimed(), 1)
+        for attributes in ({"rule": "minmax"}, {"axis": 1, "block_size": 16}):
+            with self.subTest(**attributes):
+                self.assertEqual(self.claimed(**attributes), 0)
+
+
 class Left(unittest.TestCase):
     """Nodes that keep their meaning, and why; and the nodes, values and inputs beside those that change."""
     CONSTANTS = {"w": np.ones((16, 8), np.int8), "scale": F(1)}

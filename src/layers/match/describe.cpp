@@ -12,7 +12,7 @@ layer_description describe(const graph &g, const node &product) {
     const auto &w = *g.input(product, 1).known;
     layer_description d;
     d.label = label(g, product);
-    d.is_convolution = product.op_type == "ConvInteger";
+    d.is_convolution = product.is(op::conv_integer);
     d.x_is_signed = g.input(product, 0).type == data_type::s8;
     if (product.has(2)) {
         const auto &known = g.input(product, 2).known;
@@ -71,8 +71,8 @@ weight_only_description describe_weight_only(const graph &g, const layer_match &
     d.post_ops = m.post_ops;
     auto &to = d.weights;
     to.type = *w.type;
-    d.is_convolution = product.is("Conv");
-    d.x_rank = product.is("MatMul") ? 0 : w.shape.size();
+    d.is_convolution = product.is(op::conv);
+    d.x_rank = product.is(op::mat_mul) ? 0 : w.shape.size();
     to.is_transposed = has_transposed_weights(product);
     const std::size_t inner = to.is_transposed ? 1 : 0;
     to.inner = w.shape[inner];

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -42,13 +43,32 @@ struct value {
 
 using attribute = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<float>>;
 
-struct node {
-    std::string name, op_type, domain;                // "": ONNX's domain
-    int opset = 0;                                    // the model's, or an older one with the same operator
-    std::vector<std::size_t> inputs, outputs;         // values
-    std::map<std::string, attribute> attributes = {}; // of other types than `attribute` holds: left out
+/// The operators that the matcher asks for. Each means what ONNX's operator of that name does, whatever the reader's
+/// graph calls it; dynamic_quantize_rows is DynamicQuantizeLinear with a scale for each row of `block_size` elements.
+enum class op {
+    other,
+    dynamic_quantize_rows,
+#define DYNQUANT_OPERATOR(enumerator, name) enumerator,
+#include "layers/match/operators.inc"
+#undef DYNQUANT_OPERATOR
+};
 
-    bool is(const char *type) const { return domain.empty() && op_type == type; }
+/// Returns op::other for a name that ONNX has not, or no layer.
+op operator_named(std::string_view onnx_name);
+
+const char *name_of(op what);
+
+struct node {
+    op what = op::other;
+    std::string name, op_type, domain;                // as the model has them: for messages, and for readers
+    int opset = 0;                                    // likewise, or an older one with the same operator
+    std::vector<std::size_t> inputs, outputs;         // values
+    std::map<std::string, attribute> attributes = {}; // ONNX's; of other types than `attribute` holds: left out
+
+    template <typename... Ops>
+    bool is(Ops... any_of) const {
+        return ((what == any_of) || ...);
+    }
 
     /// Whether input `i` is there.
     bool has(std::size_t i) const { return i < inputs.size() && inputs[i] != none; }

@@ -22,15 +22,11 @@ bool is_one_value(const dims &shape) {
     return shape.empty() || shape == dims {1};
 }
 
-constexpr const char *own_domain = "dynquant";
-
-/// dynquant.DynamicQuantizeLinear by the rule of ONNX's, but with a scale for each row of `inner` elements.
+/// A scale for each row of `inner` elements, by the rule of ONNX's DynamicQuantizeLinear.
 bool quantizes_rows(const graph &g, const node &n, std::int64_t inner) {
-    return g.input(n, 0).type == data_type::f32 && n.domain == own_domain && n.op_type == "DynamicQuantizeLinear"
-            && n.outputs.size() == 3 && n.get("axis", std::int64_t {0}) == -1
+    return g.input(n, 0).type == data_type::f32 && n.is(op::dynamic_quantize_rows) && n.outputs.size() == 3
             && n.get("block_size", std::int64_t {0}) >= inner && g.output(n).type == data_type::u8
-            && g.values[n.outputs[1]].type == data_type::f32 && n.get("symmetric", std::int64_t {0}) == 0
-            && n.get("rule", std::string("onnx")) == "onnx";
+            && g.values[n.outputs[1]].type == data_type::f32;
 }
 
 /// What stays the same along a layer: the graph, the product from which the layer starts, and what is known of its
@@ -39,7 +35,7 @@ struct start {
     const graph &g;
     const std::vector<bool> &is_taken;
     const node &product;
-    bool is_convolution = product.op_type == "ConvInteger" || product.op_type == "Conv";
+    bool is_convolution = product.is(op::conv_integer, op::conv);
     const node *by_rows = nullptr;        // quantizes x, with a scale for each row
     std::int64_t channels = 0;            // of the sums
     std::optional<std::size_t> rank = {}; // of the sums, where it is known
@@ -177,11 +173,10 @@ layer_part leaky_relu(const cursor &c, const node &n) {
     return over(c, n, {{kind::leaky_relu, {n.get("alpha", 0.01F)}}});
 }
 
-/// The bounds of Clip are attributes before opset 11. Those that are left out are finite.
+/// The bounds of Clip are inputs, or attributes (ONNX before opset 11). Those that are left out are finite.
 layer_part clip(const cursor &c, const node &n) {
     constexpr auto most = std::numeric_limits<float>::max();
-    if (n.opset < 11) return over(c, n, {{kind::clip, {n.get("min", -most)}, {n.get("max", most)}}});
-    std::vector<float> bounds[] = {{-most}, {most}};
+    std::vector<float> bounds[] = {{n.get("min", -most)}, {n.get("max", most)}};
     for (std::size_t i = 0; i < 2; ++i) {
         if (!n.has(i + 1)) continue;
         const auto &bound = c.g().input(n, i + 1);
@@ -206,26 +201,26 @@ layer_part hard_swish(const cursor &c, const node &n) {
 }
 
 struct function {
-    const char *op_type;
+    op what;
     layer_part (*part_over)(const cursor &, const node &);
 };
 
 constexpr function functions[] = {
-        {"Add", by_channel<kind::add>},
-        {"Clip", clip},
-        {"Div", by_second_input<kind::divide>},
-        {"HardSigmoid", hard_sigmoid},
-        {"HardSwish", hard_swish},
-        {"LeakyRelu", leaky_relu},
-        {"Mul", by_channel<kind::multiply>},
-        {"PRelu", by_second_input<kind::leaky_relu>},
-        {"Relu", relu},
-        {"Sub", subtract},
+        {op::add, by_channel<kind::add>},
+        {op::clip, clip},
+        {op::div, by_second_input<kind::divide>},
+        {op::hard_sigmoid, hard_sigmoid},
+        {op::hard_swish, hard_swish},
+        {op::leaky_relu, leaky_relu},
+        {op::mul, by_channel<kind::multiply>},
+        {op::prelu, by_second_input<kind::leaky_relu>},
+        {op::relu, relu},
+        {op::sub, subtract},
 };
 
 /// Most layers go on by `expected` where the node is no function.
 layer_part function_over(const cursor &c, const node &n, const char *expected) {
-    const auto *const found = std::ranges::find_if(functions, [&](const function &f) { return n.is(f.op_type); });
+    const auto *const found = std::ranges::find_if(functions, [&](const function &f) { return n.what == f.what; });
     return found == std::end(functions) ? ends_before(c, expected) : found->part_over(c, n);
 }
 
@@ -238,7 +233,7 @@ std::optional<layer_part> product_with_itself(const cursor &c) {
     for (const std::size_t first : {0U, 1U}) {
         const auto *n = &c.g().nodes[v.consumers[first]];
         const auto &product = c.g().nodes[v.consumers[1 - first]];
-        if (!product.is("Mul") || n == &product || !c.is_free(v.consumers[first])) continue;
+        if (!product.is(op::mul) || n == &product || !c.is_free(v.consumers[first])) continue;
         layer_part found {.y = c.y, .post_ops = {{kind::save}}};
         const auto here = [&] { return c.moved_to(found.y); };
         while (n && n != &product && go_on(found, function_over(here(), *n, "Mul")))
@@ -258,7 +253,7 @@ std::optional<layer_part> scale_over(const cursor &c, const node &n) {
     const auto &v = c.g().values[x_scale];
     if (v.type != data_type::f32) return std::nullopt;
     const auto made_by = v.producer;
-    if (made_by != none && c.is_free(made_by) && c.g().nodes[made_by].is("Mul") && c.moved_to(x_scale).next())
+    if (made_by != none && c.is_free(made_by) && c.g().nodes[made_by].is(op::mul) && c.moved_to(x_scale).next())
         for (const std::size_t i : {0U, 1U}) {
             const auto scale = c.g().nodes[made_by].inputs[i], other = c.g().nodes[made_by].inputs[1 - i];
             if (!c.is_x_scale(scale) || !c.why_not_by_channel(other, data_type::f32).empty()) continue;
@@ -274,14 +269,14 @@ layer_part post_op_behind(const cursor &c, bool is_first) {
     const auto *n = c.next();
     if (!n) return product_with_itself(c).value_or(ends_before(c, ""));
     auto found = function_over(c, *n, is_first ? "Mul" : "QuantizeLinear");
-    if (found.end.empty() || !is_first || !n->is("Mul") || !is_product(c.from->product)) return found;
+    if (found.end.empty() || !is_first || !n->is(op::mul) || !is_product(c.from->product)) return found;
     return scale_over(c, *n).value_or(std::move(found));
 }
 
 /// Finds an Add of integers, or nothing: then the sums have no bias.
 layer_part bias_behind(const cursor &c) {
     const auto *n = c.next();
-    if (!n || !n->is("Add")) return {.y = c.y};
+    if (!n || !n->is(op::add)) return {.y = c.y};
     const auto other = c.other_input(*n);
     if (const auto why = c.why_not_by_channel(other, data_type::s32); !why.empty()) return ends_at(c, *n, why);
     auto found = over(c, *n);
@@ -291,7 +286,7 @@ layer_part bias_behind(const cursor &c) {
 
 layer_part cast_behind(const cursor &c, data_type to) {
     const auto *n = c.next();
-    if (!n || !n->is("Cast")) return ends_before(c, "Cast");
+    if (!n || !n->is(op::cast)) return ends_before(c, "Cast");
     return c.g().output(*n).type == to ? over(c, *n) : ends_at_result(c, *n, to_string(to));
 }
 
@@ -346,9 +341,9 @@ layer_part quantize_over(const cursor &c, const node &n) {
 // ---- Activations as tables ----
 
 /// Finds a QuantizeLinear or DequantizeLinear by a constant scale and zero point of one value.
-layer_part one_scale_behind(const cursor &c, const char *op_type) {
+layer_part one_scale_behind(const cursor &c, op expected) {
     const auto *n = c.next();
-    if (!n || !n->is(op_type)) return ends_before(c, op_type);
+    if (!n || n->what != expected) return ends_before(c, name_of(expected));
     if (n->inputs.front() != c.y) return ends_at_inputs(c, *n);
     for (std::size_t i = 1; i < n->inputs.size(); ++i) {
         if (!n->has(i)) continue;
@@ -356,7 +351,7 @@ layer_part one_scale_behind(const cursor &c, const char *op_type) {
         if (!v.known || volume(v.known->shape) != 1)
             return ends_at(c, *n, "'", v.name, "': expected a constant of one value");
     }
-    const bool quantizes = n->is("QuantizeLinear");
+    const bool quantizes = expected == op::quantize_linear;
     const auto to = c.g().output(*n).type;
     if (quantizes ? is_byte(to) : to == data_type::f32) return over(c, *n);
     return ends_at_result(c, *n, quantizes ? "u8 or s8" : "f32");
@@ -367,15 +362,15 @@ layer_part one_scale_behind(const cursor &c, const char *op_type) {
 layer_part activation_behind(const cursor &c, bool is_of_bytes) {
     layer_part found {.y = c.y};
     const auto here = [&] { return c.moved_to(found.y); };
-    if (is_of_bytes && !go_on(found, one_scale_behind(here(), "DequantizeLinear"))) return found;
+    if (is_of_bytes && !go_on(found, one_scale_behind(here(), op::dequantize_linear))) return found;
     const auto *n = here().next();
-    const bool is_half = !is_of_bytes || (n && n->is("Cast"));
+    const bool is_half = !is_of_bytes || (n && n->is(op::cast));
     if (is_half && !go_on(found, cast_behind(here(), data_type::f16))) return found;
     n = here().next();
-    const bool is_curve = n && (n->is("Tanh") || n->is("Sigmoid"));
+    const bool is_curve = n && n->is(op::tanh, op::sigmoid);
     if (go_on(found, is_curve ? over(here(), *n) : ends_before(here(), "Tanh or Sigmoid"))
             && (!is_half || go_on(found, cast_behind(here(), data_type::f32))))
-        go_on(found, one_scale_behind(here(), "QuantizeLinear"));
+        go_on(found, one_scale_behind(here(), op::quantize_linear));
     return found;
 }
 
@@ -440,7 +435,7 @@ std::string why_no_bias(const cursor &c, std::size_t bias) {
 void take_activation(layer_match &m, const cursor &c, const table_maker &tabulate) {
     const bool is_of_bytes = m.result == result_type::bytes;
     const auto *n = c.next();
-    if (!is_of_bytes && !(n && n->is("Cast"))) return; // it goes on as no activation
+    if (!is_of_bytes && !(n && n->is(op::cast))) return; // it goes on as no activation
     const auto before = m.nodes.size();
     if (!go_on(m, activation_behind(c, is_of_bytes))) return;
     const auto nodes = std::span(m.nodes).subspan(before + (is_of_bytes ? 0 : 1)); // a table of float16 has no Cast
@@ -457,7 +452,7 @@ void take_quantize(const start &s, layer_match &m) {
     const auto producer = s.g.values[m.x].producer;
     if (producer == none || s.is_taken[producer]) return;
     const auto &n = s.g.nodes[producer];
-    if (!n.is("DynamicQuantizeLinear") && &n != s.by_rows) return;
+    if (!n.is(op::dynamic_quantize_linear) && &n != s.by_rows) return;
     if (s.g.input(n, 0).is_constant()) return;
     for (const auto output : n.outputs) {
         if (output == none) continue;
@@ -483,7 +478,7 @@ match_result find_integer_layer(start s, layer_match m, const table_maker &tabul
         m.result = result_type::f32;
         while (go_on(m, post_op_behind(here(), m.post_ops.empty()))) {
         }
-        if (const auto *n = here().next(); n && n->is("QuantizeLinear") && go_on(m, quantize_over(here(), *n)))
+        if (const auto *n = here().next(); n && n->is(op::quantize_linear) && go_on(m, quantize_over(here(), *n)))
             m.result = result_type::bytes;
         if (tabulate) take_activation(m, here(), tabulate);
     }
@@ -500,7 +495,7 @@ match_result find_weight_only_layer(start s, layer_match m) {
     if (const auto maker = s.g.input(s.product, 1).producer; maker != m.dequantize) m.nodes.push_back(maker); // Cast
     const auto &shape = s.g.input(s.g.nodes[m.dequantize], 0).known->shape;
     s.channels = shape[has_transposed_weights(s.product) ? 0 : 1];
-    if (const auto known = s.product.is("MatMul") ? s.g.input(s.product, 0).shape : shape) s.rank = known->size();
+    if (const auto known = s.product.is(op::mat_mul) ? s.g.input(s.product, 0).shape : shape) s.rank = known->size();
     if (s.product.has(2)) {
         const auto bias = s.product.inputs[2];
         if (auto reason = why_no_bias({&s, m.y}, bias); !reason.empty()) return {std::nullopt, std::move(reason)};
@@ -516,7 +511,7 @@ match_result find_weight_only_layer(start s, layer_match m) {
 } // namespace
 
 bool is_product(const node &n) {
-    return n.is("ConvInteger") || n.is("MatMulInteger") || (n.domain == own_domain && n.op_type == "MatMulInteger");
+    return n.is(op::conv_integer, op::mat_mul_integer);
 }
 
 match_result find_layer(
@@ -560,7 +555,7 @@ row_scales find_row_scales(const graph &g, std::size_t quantize, std::span<const
         if (const auto from = l.x_zero_point; from != none && from != outputs[2] && !g.values[from].known)
             return ends("the zero point of ", label(g, product), " comes from elsewhere");
         if (l.x_scale != outputs[1]) return ends("its scale does not multiply the sums of ", label(g, product));
-        if (product.op_type != first.op_type)
+        if (product.what != first.what)
             return ends(label(g, first), " and ", label(g, product), " differ in what a row is");
     }
     return result;

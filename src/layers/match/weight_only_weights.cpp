@@ -55,18 +55,18 @@ std::string why_no_blocks(const graph &g, const node &n, std::int64_t inner) {
 
 std::size_t dequantize_of(const graph &g, const node &product) {
     auto producer = g.input(product, 1).producer;
-    if (producer != none && g.nodes[producer].is("Cast")) producer = g.input(g.nodes[producer], 0).producer;
-    const bool found =
-            producer != none && g.nodes[producer].is("DequantizeLinear") && g.input(g.nodes[producer], 0).is_constant();
+    if (producer != none && g.nodes[producer].is(op::cast)) producer = g.input(g.nodes[producer], 0).producer;
+    const bool found = producer != none && g.nodes[producer].is(op::dequantize_linear)
+            && g.input(g.nodes[producer], 0).is_constant();
     return found ? producer : none;
 }
 
 bool is_weight_only_product(const graph &g, const node &n) {
-    return (n.is("MatMul") || n.is("Gemm") || n.is("Conv")) && n.has(0) && n.has(1) && dequantize_of(g, n) != none;
+    return n.is(op::mat_mul, op::gemm, op::conv) && n.has(0) && n.has(1) && dequantize_of(g, n) != none;
 }
 
 bool has_transposed_weights(const node &weight_only_product) {
-    return weight_only_product.is("Conv") || weight_only_product.get("transB", std::int64_t {0}) != 0;
+    return weight_only_product.is(op::conv) || weight_only_product.get("transB", std::int64_t {0}) != 0;
 }
 
 std::string why_not_weight_only(const graph &g, const node &product, const std::vector<bool> &is_taken) {
@@ -76,7 +76,7 @@ std::string why_not_weight_only(const graph &g, const node &product, const std::
         if (const auto &v = g.output(g.nodes[maker]); is_taken[maker] || v.consumers.size() != 1 || v.is_seen_outside)
             return concat("other nodes take its weights '", v.name, "'");
     const auto &dequantize = g.nodes[at];
-    const bool is_convolution = product.is("Conv");
+    const bool is_convolution = product.is(op::conv);
     const auto &w = g.input(dequantize, 0), &scale = g.input(dequantize, 1);
     for (const auto input : dequantize.inputs)
         if (input != none && !g.values[input].known)
@@ -97,7 +97,7 @@ std::string why_not_weight_only(const graph &g, const node &product, const std::
         return "expected a Conv of one tap and one group, without strides and pads";
     if (!is_convolution && shape.size() != 2) return concat("its weights have shape ", to_string(shape));
     if (auto why = why_no_blocks(g, dequantize, has_transposed_weights(product) ? 1 : 0); !why.empty()) return why;
-    if (product.is("Gemm")) {
+    if (product.is(op::gemm)) {
         if (product.get("transA", std::int64_t {0}) != 0) return "attribute 'transA': expected 0";
         if (product.get("alpha", 1.0F) != 1 || (product.has(2) && product.get("beta", 1.0F) != 1))
             return "attributes 'alpha' and 'beta': expected 1";

@@ -14,8 +14,6 @@ namespace {
 
 using layers::match::layer_match, layers::match::match_result;
 
-constexpr const char *quantizes = "DynamicQuantizeLinear"; // of ONNX's domain, or `dynquant`
-
 /// ONNX Runtime runs nodes whose results nobody takes, but gives a fused node no such output.
 bool is_used(const value &v) {
     return v.is_seen_outside || !v.consumers.empty();
@@ -27,7 +25,7 @@ match_result find_claimable_layer(const graph &g, std::size_t product, const std
     auto result = find_layer(g, product, is_claimed);
     if (!result.found) return result;
     if (g.input(n, 0).is_constant()) return {std::nullopt, "its input is constant"}; // fused nodes do not receive it
-    if (const auto rank = g.input(n, 1).known->shape.size(); n.op_type == "MatMulInteger" && rank != 2)
+    if (const auto rank = g.input(n, 1).known->shape.size(); n.is(op::mat_mul_integer) && rank != 2)
         return {std::nullopt, concat("its weights have rank ", rank)};
     return result;
 }
@@ -56,7 +54,7 @@ std::string name_of(const graph &g, const claimed &c) {
     for (const auto &l : c.layers) {
         add(g.nodes[l.product]);
         for (const auto i : l.nodes)
-            if (i > l.product && !g.nodes[i].is("Cast") && !g.nodes[i].is("Mul")) add_operator(g.nodes[i]);
+            if (i > l.product && !g.nodes[i].is(op::cast) && !g.nodes[i].is(op::mul)) add_operator(g.nodes[i]);
     }
     return printable(name);
 }
@@ -101,7 +99,8 @@ class finder {
     void claim_nodes() {
         for (std::size_t i = 0; i < g_.nodes.size(); ++i) {
             const auto &n = g_.nodes[i];
-            if (is_claimed_[i] || !(n.is("QuantizeLinear") || n.is("DequantizeLinear") || n.is(quantizes))) continue;
+            if (is_claimed_[i] || !n.is(op::quantize_linear, op::dequantize_linear, op::dynamic_quantize_linear))
+                continue;
             std::string reason = is_used(g_.output(n)) ? fused_by_ort(g_, n, is_claimed_) : "nothing takes its y";
             if (reason.empty() && n.opset < 13 && n.has(1) && volume(g_.input(n, 1).shape.value_or(dims {0})) != 1)
                 reason = "before opset 13 its scale is one value"; // ONNX Runtime takes others, as an axis
@@ -131,10 +130,11 @@ class finder {
     void group() {
         std::vector<bool> is_alone(layers_.size(), true);
         for (std::size_t q = 0; q < g_.nodes.size(); ++q) {
-            if (g_.nodes[q].op_type != quantizes) continue;
-            const bool wants_rows = options_.scales == activation_scales::per_row && g_.nodes[q].is(quantizes);
+            const auto &n = g_.nodes[q];
+            if (!n.is(op::dynamic_quantize_linear, op::dynamic_quantize_rows)) continue;
+            const bool wants_rows = options_.scales == activation_scales::per_row && n.is(op::dynamic_quantize_linear);
             const auto [readers, reason] = find_row_scales(g_, q, layers_);
-            if (wants_rows && !reason.empty()) say_(concat("keeps one scale of ", describe(g_.nodes[q]), ": ", reason));
+            if (wants_rows && !reason.empty()) say_(concat("keeps one scale of ", describe(n), ": ", reason));
             const auto is_by_row = [&](std::size_t i) { return wants_rows || layers_[i].scales_by_row; };
             if (!reason.empty() || readers.empty() || !std::ranges::all_of(readers, is_by_row)) continue;
             for (const auto i : readers)

@@ -88,7 +88,7 @@ bool is_channels_last(const graph &g, const node &n) {
 
 std::string fast_in_ort_quantization(const graph &g, const node &n) {
     // It looks for the extremes on one thread.
-    if (n.is("DynamicQuantizeLinear")) return {};
+    if (n.is(op::dynamic_quantize_linear)) return {};
     // For these types and granularities it takes at most three times as long; processor and command not written down;
     // 2026-11-23.
     const auto s = sides_of(g, n);
@@ -103,7 +103,7 @@ std::string fast_in_ort_product(const graph &g, const node &n) {
     const bool is_int8 = g.input(n, 1).type == data_type::s8;
     const auto weights = volume(shape).value_or(0);
     const measurement *found = nullptr;
-    if (n.op_type == "MatMulInteger") {
+    if (n.is(op::mat_mul_integer)) {
         found = find(is_int8 ? int8_product : uint8_product, {weights});
     } else {
         // ONNX Runtime multiplies int8 weights in plain code, and has no zero point for each filter, nor dilations with
@@ -124,7 +124,7 @@ std::string fast_in_ort_weight_only(const graph &g, const layers::match::layer_m
     if (!targets::has(environment::usable_features(), targets::avx2)) return "without AVX2 it would be slow";
     const auto &product = g.nodes[m.product];
     const auto &w = g.input(g.nodes[m.dequantize], 0).known->shape;
-    const bool is_convolution = product.is("Conv");
+    const bool is_convolution = product.is(op::conv);
     const std::size_t columns = layers::match::has_transposed_weights(product) ? 0 : 1;
     extents e {volume(w).value_or(0), w[1 - columns], w[columns]};
     if (const auto &x = g.input(product, 0).shape; x && x->size() > (is_convolution ? 2 : 0)) {

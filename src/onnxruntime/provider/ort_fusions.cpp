@@ -26,6 +26,7 @@ constexpr std::string_view computing[] = {"Add", "AveragePool", "Concat", "Conv"
 // These need no QuantizeLinear. MatMul also becomes MatMulNBits, and Gemm in 1.32, not in 1.23. No version that is
 // tested fuses Gather so.
 constexpr std::string_view taking[] = {"ArgMax", "Gather", "Gemm", "MatMul"};
+constexpr std::string_view reshaping[] = {"Reshape", "Transpose"};
 
 bool is_one_of(std::span<const std::string_view> names, const node &n) {
     return n.domain.empty() && std::ranges::find(names, n.op_type) != names.end();
@@ -53,16 +54,16 @@ const node *find_consumer(const graph &g, const node &n, const Match &match) {
 }
 
 bool is_limit(const node &n) {
-    return n.is("Relu") || n.is("Clip");
+    return n.is(op::relu, op::clip);
 }
 
 /// ONNX Runtime computes the operator on quantized values, and without a Relu or Clip behind it.
 bool is_between(const graph &g, const node &n, onnx::element_type quantized) {
     const auto dequantizes = [&](std::size_t input) {
         const auto *before = producer_of(g, input);
-        return before && before->is("DequantizeLinear");
+        return before && before->is(op::dequantize_linear);
     };
-    const auto is_quantize = [](const node &behind) { return behind.is("QuantizeLinear"); };
+    const auto is_quantize = [](const node &behind) { return behind.is(op::quantize_linear); };
     const auto quantizes = [&](const node &behind) {
         return is_quantize(behind) || (is_limit(behind) && find_consumer(g, behind, is_quantize));
     };
@@ -79,7 +80,7 @@ bool leads_to_product(const graph &g, const node &n) {
         const auto &next = *open.back();
         open.pop_back();
         if (is_one_of(taking, next)) return true;
-        if (!seen.insert(&next).second || !(next.is("Cast") || next.is("Reshape") || next.is("Transpose"))) continue;
+        if (!seen.insert(&next).second || !(next.is(op::cast) || is_one_of(reshaping, next))) continue;
         for (const auto consumer : g.output(next).consumers)
             open.push_back(&g.nodes[consumer]);
     }
@@ -91,7 +92,7 @@ const node *partner_before(const graph &g, const node &quantize) {
     const auto quantized = sides_of(g, quantize).quantized;
     const auto *before = producer_of(g, quantize.inputs[0]);
     const bool found = before
-            && (before->is("DequantizeLinear") || (bytes.contains(quantized) && is_limit(*before))
+            && (before->is(op::dequantize_linear) || (bytes.contains(quantized) && is_limit(*before))
                     || is_between(g, *before, quantized));
     return found ? before : nullptr;
 }
@@ -102,28 +103,28 @@ const node *partner_behind(const graph &g, const node &dequantize) {
     const bool is_integer = integers.contains(quantized),
                is_weights = is_integer && g.input(dequantize, 0).is_constant();
     return find_consumer(g, dequantize, [&](const node &c) {
-        return c.is("QuantizeLinear") || is_between(g, c, quantized) || (is_integer && is_one_of(taking, c))
+        return c.is(op::quantize_linear) || is_between(g, c, quantized) || (is_integer && is_one_of(taking, c))
                 || (is_weights && leads_to_product(g, c));
     });
 }
 
 /// The node with which ONNX Runtime may fuse or remove one that quantizes, or null.
 const node *partner_of(const graph &g, const node &n, const std::vector<bool> &is_claimed) {
-    if (n.is("DynamicQuantizeLinear")) // which ONNX Runtime may replace together with a product
+    if (n.is(op::dynamic_quantize_linear)) // which ONNX Runtime may replace together with a product
         return find_consumer(g, n, [&](const node &c) {
             return layers::match::is_product(c) && !is_claimed[static_cast<std::size_t>(&c - g.nodes.data())];
         });
     const auto s = sides_of(g, n);
     if (s.scale != s.real || (s.scale != type::float32 && s.scale != type::float16))
         return nullptr; // it cannot even compute this one
-    const bool quantizes = n.is("QuantizeLinear");
+    const bool quantizes = n.is(op::quantize_linear);
     if (const auto *found = quantizes ? partner_before(g, n) : partner_behind(g, n)) return found;
     // It makes uint8 of a pair of int8, without which operators behind or before the pair do not fuse.
     if (s.quantized != type::int8) return nullptr;
     if (quantizes)
-        return find_consumer(g, n, [&](const node &c) { return c.is("DequantizeLinear") && partner_behind(g, c); });
+        return find_consumer(g, n, [&](const node &c) { return c.is(op::dequantize_linear) && partner_behind(g, c); });
     const auto *before = producer_of(g, n.inputs[0]);
-    return before && before->is("QuantizeLinear") && partner_before(g, *before) ? before : nullptr;
+    return before && before->is(op::quantize_linear) && partner_before(g, *before) ? before : nullptr;
 }
 
 // ONNX Runtime 1.32 (DQMatMulToMatMulNBits in core/optimizer/qdq_transformer): of integers of 8 and 4 bits by a scalar
@@ -155,7 +156,7 @@ std::string with_partner(const node &n) {
 
 sides sides_of(const graph &g, const node &n) {
     const auto x = type_of(g.input(n, 0)), y = type_of(g.output(n)), scale = type_of(g.input(n, 1));
-    return n.is("QuantizeLinear") ? sides {x, y, scale} : sides {y, x, scale};
+    return n.is(op::quantize_linear) ? sides {x, y, scale} : sides {y, x, scale};
 }
 
 std::string fused_by_ort(const graph &g, const node &n, const std::vector<bool> &is_claimed) {
@@ -164,7 +165,7 @@ std::string fused_by_ort(const graph &g, const node &n, const std::vector<bool> 
 }
 
 std::string fused_by_ort(const graph &g, const layers::match::layer_match &m) {
-    if (const auto *before = producer_of(g, m.x); before && before->is("DequantizeLinear"))
+    if (const auto *before = producer_of(g, m.x); before && before->is(op::dequantize_linear))
         return with_partner(*before);
     return becomes_matmul_nbits(g, m) ? "ONNX Runtime makes MatMulNBits of it" : "";
 }

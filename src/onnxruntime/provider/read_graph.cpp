@@ -109,6 +109,15 @@ std::optional<attribute> read_attribute(const OrtApi &api, const OrtOpAttr &from
     }
 }
 
+op operator_of(const node &n) {
+    if (n.domain.empty()) return layers::match::operator_named(n.op_type);
+    if (n.domain != "dynquant") return op::other;
+    if (n.op_type == "MatMulInteger") return op::mat_mul_integer; // it means what ONNX's does
+    const bool is_by_rows = n.op_type == "DynamicQuantizeLinear" && n.get("axis", std::int64_t {0}) == -1
+            && n.get("rule", std::string("onnx")) == "onnx"; // `symmetric` gives int8
+    return is_by_rows ? op::dynamic_quantize_rows : op::other;
+}
+
 /// Reads one graph.
 class reader {
   public:
@@ -140,15 +149,16 @@ class reader {
             n.outputs.push_back(index_of(out));
             if (n.outputs.back() != none) values[n.outputs.back()].producer = index;
         }
-        if (n.is("DynamicQuantizeLinear"))
-            for (std::size_t i = 1; i < n.outputs.size(); ++i) // scale and zero point
-                if (n.outputs[i] != none) values[n.outputs[i]].shape.emplace();
         for (const auto *in :
                 list_of<OrtValueInfo>(api_, api_.Node_GetNumImplicitInputs, api_.Node_GetImplicitInputs, from))
             if (const auto at = index_of(in); at != none) values[at].is_seen_outside = true;
         for (const auto *a : list_of<OrtOpAttr>(api_, api_.Node_GetNumAttributes, api_.Node_GetAttributes, from))
             if (auto held = read_attribute(api_, *a))
                 n.attributes.emplace(text_of(api_, api_.OpAttr_GetName, *a), std::move(*held));
+        n.what = operator_of(n);
+        if (n.is(op::dynamic_quantize_linear))
+            for (std::size_t i = 1; i < n.outputs.size(); ++i) // scale and zero point
+                if (n.outputs[i] != none) values[n.outputs[i]].shape.emplace();
         result.view.nodes.push_back(std::move(n));
         result.handles.push_back(&from);
     }

@@ -12,7 +12,7 @@
 
 namespace dynquant::onnxruntime {
 
-using layers::match::graph, layers::match::node, layers::match::none, layers::match::value;
+using layers::match::graph, layers::match::node, layers::match::none, layers::match::op, layers::match::value;
 
 struct session_graph {
     graph view;
