@@ -49,7 +49,7 @@ struct window {
 
     // A line: all positions along the last dimension. Lines of x, of y and of taps are numbered through the other ones.
 
-    /// The line of x that a line of taps tap_addresses for a line of y; -1 in the padding.
+    /// The line of x that a line of taps meets for a line of y; -1 in the padding.
     std::int64_t x_line(std::int64_t y_line, std::int64_t tap_line) const;
 
     /// The columns of y, a half-open range, whose taps along the last dimension all lie in x.

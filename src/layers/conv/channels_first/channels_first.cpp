@@ -339,7 +339,7 @@ class channels_first_convolution final : public accumulator_source {
         }
     }
 
-    /// Whether a tap tap_addresses a line of x, counted from the first that the block tap_addresses.
+    /// Whether a tap meets a line of x, counted from the first that the block meets.
     bool meets_a_tap(std::int64_t line) const {
         const auto stride = line_stride(), dilation = line_dilation();
         if (stride == 1) return true;
@@ -488,7 +488,7 @@ bool channels_first_is_faster(const problem &of_shape) {
     const auto last = w.rank() - 1;
     if (w.rank() > 1 && w.covered(0) > 32) return false;
     if ((w.covered(last) - 1) / w.strides[last] > many * columns) return false;
-    // A line is copied with all of its padding, of which a large stride tap_addresses little.
+    // A line is copied with all of its padding, of which a large stride reads little.
     return w.padded(last) <= many * (w.x[last] + columns);
 }
 

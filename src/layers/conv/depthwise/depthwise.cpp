@@ -139,7 +139,7 @@ class depthwise_convolution final : public accumulator_source {
             compute_span(work, padding, {c, c + 1}, taps, start, y);
     }
 
-    /// The lines of x that the window tap_addresses, in the order of its taps; one of padding where it leaves x.
+    /// The lines of x that the window meets, in the order of its taps; one of padding where it leaves x.
     /// Returns the taps to multiply: those from the first line inside x to the last one.
     parallel::range find_lines(
             workspace::part &work, const std::byte *image, const std::byte *padding, std::int64_t line) const {
@@ -171,7 +171,7 @@ class depthwise_convolution final : public accumulator_source {
         return start;
     }
 
-    /// tap_addresses: what each tap tap_addresses; taps: the same as the weights take them.
+    /// tap_addresses: where each tap lies in x; taps: the same as the weights take them.
     void compute_span(workspace::part &work, const std::byte *padding, parallel::range columns, parallel::range taps,
             const std::int32_t *start, std::int32_t *y) const {
         const auto &w = p_.window;
