@@ -244,24 +244,35 @@ TEST(packed_product, takes_uint8_weights_128_less_and_strided_ones) {
     EXPECT_EQ(y[1], 1 * -128 + 10 * -1 + 100 * 127 + 200 * -28);
 }
 
-TEST(packed_product, subtracts_zero_points_of_some_panels) {
-    const std::int64_t columns = 70, inner = 3;
-    std::vector<std::int8_t> w(columns * inner, 1);
-    std::vector<std::int32_t> zero_points, expected;
-    for (std::int64_t n = 0; n < columns; ++n) {
-        zero_points.push_back(static_cast<std::int32_t>(n - 30));
-        expected.push_back(static_cast<std::int32_t>((1 - (n - 30)) * (5 + 6 + 7)));
-    }
-    const packed_product product({false, inner, 1, columns, 1, zero_points},
-            constant_weights::of_matrix(w.data(), columns), environment::usable_features());
-    const std::uint8_t x[] = {5, 6, 7};
+/// With AVX-512 the columns are cut to panels of one or two widths.
+TEST(packed_product, runs_any_panels_of_any_columns) {
+    const std::int64_t inner = 3, rows = 7;
+    const std::uint8_t x[rows][inner] = {
+            {5, 6, 7}, {0, 255, 1}, {9, 0, 0}, {1, 2, 3}, {4, 4, 4}, {200, 100, 3}, {8, 7, 6}};
     const auto *line = reinterpret_cast<const std::byte *>(x);
-    std::vector<std::int32_t> y(columns, 77);
-    for (std::int64_t panel = 0; panel < product.panels(); ++panel)
-        product.run({&line, inner, 1}, {panel, panel + 1}, y.data(), columns);
-    EXPECT_EQ(y, expected);
-    EXPECT_EQ(product.weight_sums()[0], 3 * 31);
-    EXPECT_EQ(product.weight_sums()[69], 3 * -38);
+    for (std::int64_t columns = 1; columns <= 300; ++columns) {
+        std::vector<std::int8_t> w;
+        std::vector<std::int32_t> zero_points;
+        for (std::int64_t i = 0; i < inner * columns; ++i)
+            w.push_back(static_cast<std::int8_t>(i * 37 % 251 - 125));
+        for (std::int64_t n = 0; n < columns; ++n)
+            zero_points.push_back(static_cast<std::int32_t>(n - 30));
+        const packed_product product({false, inner, 1, columns, 1, zero_points},
+                constant_weights::of_matrix(w.data(), columns), environment::usable_features());
+        std::vector<std::int32_t> y(static_cast<std::size_t>(rows * columns), 77), expected;
+        const auto weight = [&](std::int64_t k, std::int64_t n) {
+            return w[static_cast<std::size_t>(k * columns + n)] - zero_points[static_cast<std::size_t>(n)];
+        };
+        for (const auto &row : x)
+            for (std::int64_t n = 0; n < columns; ++n)
+                expected.push_back(row[0] * weight(0, n) + row[1] * weight(1, n) + row[2] * weight(2, n));
+        const auto middle = columns % (product.panels() + 1);
+        product.run({&line, inner, rows}, {0, middle}, y.data(), columns);
+        product.run({&line, inner, rows}, {middle, product.panels()}, y.data(), columns);
+        EXPECT_EQ(y, expected) << columns;
+        for (std::int64_t n = 0; n < columns; ++n)
+            EXPECT_EQ(product.weight_sums()[static_cast<std::size_t>(n)], weight(0, n) + weight(1, n) + weight(2, n));
+    }
 }
 
 using bytes = std::vector<std::int8_t>;

@@ -14,20 +14,21 @@
 namespace dynquant::layers {
 namespace {
 
-/// The loop whose panels are fewest and, of these, narrowest, so that few columns are padding.
-const panel_loop &loop_for_columns(const panel_loops &kinds, std::int64_t columns) {
-    const auto widths = std::max<std::int64_t>(ceil_div(columns, kinds.of[0].columns), 1);
-    const auto panels = ceil_div(widths, kinds.count);
-    return kinds.of[ceil_div(widths, panels) - 1];
-}
-
 /// Shorter lines would be mostly padding.
 constexpr std::int64_t min_amx_line = 32;
 
-const panel_loop &best_loop(const packed_product::problem &p, targets::features available) {
+const panel_loops &loops_for(const packed_product::problem &p, targets::features available) {
     using namespace targets;
     const bool takes_tiles = has(available, amx_int8) && p.channels * p.taps / p.lines >= min_amx_line && request_amx();
-    return loop_for_columns(*pick(takes_tiles ? available : available & ~feature::amx_int8, panels_table), p.columns);
+    return *pick(takes_tiles ? available : available & ~feature::amx_int8, panels_table);
+}
+
+/// The problem of some columns.
+packed_product::problem columns_of(packed_product::problem p, std::int64_t first, std::int64_t columns) {
+    p.columns = columns;
+    if (auto &values = p.w_zero_points; values.size() > 1)
+        values = {values.begin() + first, values.begin() + first + columns};
+    return p;
 }
 
 panel_product product_of(const packed_product::problem &p, const panel_loop &kind) {
@@ -130,41 +131,58 @@ void pack_groups(
 } // namespace
 
 packed_product::packed_product(const problem &p, const constant_weights &w, targets::features available)
-    : packed_product(p, loop_for(p, w, available), w) {}
+    : packed_product(p, w, widths_for(p, w, available)) {}
 
-const panel_loop &packed_product::loop_for(const problem &p, const constant_weights &w, targets::features available) {
-    const auto &best = best_loop(p, available);
-    if (!best.has_excess) return best;
+packed_product::packed_product(const problem &p, const constant_weights &w, const panel_widths &by)
+    : packed_product(columns_of(p, 0, by.columns), *by.wide, w) {
+    if (!by.narrow) return;
+    narrower_ = std::make_unique<const packed_product>(
+            columns_of(p, by.columns, p.columns - by.columns), *by.narrow, w.from_filter(by.columns));
+    weight_sums_.insert(weight_sums_.end(), narrower_->weight_sums_.begin(), narrower_->weight_sums_.end());
+}
+
+/// As few panels as possible, of two widths where one would leave whole vectors of padding.
+packed_product::panel_widths packed_product::widths_for(
+        const problem &p, const constant_weights &w, targets::features available) {
+    const auto &kinds = loops_for(p, available);
+    const auto unit = kinds.of[0].columns;
+    const auto units = std::max<std::int64_t>(ceil_div(p.columns, unit), 1), panels = ceil_div(units, kinds.count);
+    const auto narrow = units / panels, wide_panels = units % panels;
+    if (wide_panels != 0) return {&kinds.of[narrow], wide_panels * (narrow + 1) * unit, &kinds.of[narrow - 1]};
+    const auto &only = kinds.of[narrow - 1];
+    return {takes_words(p, only, w) ? targets::pick(available, word_panels_table) : &only, p.columns};
+}
+
+bool packed_product::takes_words(const problem &p, const panel_loop &by_bytes, const constant_weights &w) {
+    if (!by_bytes.has_excess) return false;
     // A weight of excess takes as long as a step over bytes, which multiplies four weights of each column. Loops over
     // words take 1.2 times as long as those over bytes, 1.8 times for one row. Up to four panels are packed to estimate
     // the excess.
-    const auto panels = ceil_div(p.columns, best.columns), probes = std::min<std::int64_t>(panels, 4);
+    const auto panels = ceil_div(p.columns, by_bytes.columns), probes = std::min<std::int64_t>(panels, 4);
     std::int64_t steps = 0, of_excess = 0;
     for (std::int64_t i = 0; i < probes; ++i) {
-        const auto first = i * panels / probes * best.columns;
-        auto one_panel = p;
-        one_panel.columns = std::min(best.columns, p.columns - first);
-        one_panel.w_zero_points.clear();
-        const packed_product probe(std::move(one_panel), best, w.from_filter(first));
-        steps += probe.bytes() / (4 * best.columns);
+        const auto first = i * panels / probes * by_bytes.columns;
+        const packed_product probe(
+                columns_of(p, first, std::min(by_bytes.columns, p.columns - first)), by_bytes, w.from_filter(first));
+        steps += probe.bytes() / (4 * by_bytes.columns);
         of_excess += probe.product_.excess.begin[1];
     }
-    return 4 * of_excess > steps ? *targets::pick(available, word_panels_table) : best;
+    return 4 * of_excess > steps;
 }
 
 packed_product::packed_product(problem p, const panel_loop &kind, const constant_weights &w)
     : problem_(std::move(p))
     , loop_(kind)
     , product_(product_of(problem_, kind))
-    , weights_(allocate_weights(static_cast<std::size_t>(bytes())))
+    , weights_(allocate_weights(static_cast<std::size_t>(own_panels() * product_.panel_bytes)))
     , weight_sums_(static_cast<std::size_t>(problem_.columns))
-    , compensation_(static_cast<std::size_t>(panels() * kind.columns))
+    , compensation_(static_cast<std::size_t>(own_panels() * kind.columns))
     , excess_(product_.line_bytes / kind.columns) {
     auto &zero_points = problem_.w_zero_points;
     if (std::ranges::all_of(zero_points, [](std::int32_t zp) { return zp == 0; })) zero_points.clear();
     auto *const packed = reinterpret_cast<std::int8_t *>(weights_.get());
     pack(w, packed);
-    for (std::int64_t panel = 0; kind.has_excess && panel < panels(); ++panel)
+    for (std::int64_t panel = 0; kind.has_excess && panel < own_panels(); ++panel)
         excess_.take_from(
                 {packed + panel * product_.panel_bytes, static_cast<std::size_t>(product_.panel_bytes)}, kind.columns);
     product_.weights = packed;
@@ -187,10 +205,10 @@ void packed_product::pack(const constant_weights &w, std::int8_t *to) const {
     // The order is that of the weights in memory.
     if (w.of_filter == 1)
         for (std::size_t begin = 0; begin < groups.size(); begin += block)
-            for (std::int64_t panel = 0; panel < panels(); ++panel)
+            for (std::int64_t panel = 0; panel < own_panels(); ++panel)
                 pack_block(begin, panel);
     else
-        for (std::int64_t panel = 0; panel < panels(); ++panel)
+        for (std::int64_t panel = 0; panel < own_panels(); ++panel)
             for (std::size_t begin = 0; begin < groups.size(); begin += block)
                 pack_block(begin, panel);
 }
@@ -201,7 +219,7 @@ void packed_product::add_up() {
     const std::vector<const std::byte *> lines(static_cast<std::size_t>(product_.lines), ones.data());
     auto of_ones = product_;
     of_ones.x_is_signed = false; // no compensation, which is yet to be found
-    loop_.multiply(of_ones, {lines.data(), 0, 1}, {0, panels()}, weight_sums_.data(), 0);
+    loop_.multiply(of_ones, {lines.data(), 0, 1}, {0, own_panels()}, weight_sums_.data(), 0);
     if (problem_.x_is_signed)
         std::ranges::transform(weight_sums_, compensation_.begin(), [](std::int32_t sum) {
             return static_cast<std::int32_t>(0U - 128U * static_cast<std::uint32_t>(sum));
@@ -210,6 +228,13 @@ void packed_product::add_up() {
 }
 
 void packed_product::run(const indirect_rows &x, parallel::range panels, std::int32_t *y, std::int64_t y_stride) const {
+    const auto own = own_panels();
+    if (panels.end > own) {
+        narrower_->run(
+                x, {std::max<std::int64_t>(panels.begin - own, 0), panels.end - own}, y + problem_.columns, y_stride);
+        panels.end = own;
+        if (panels.begin >= own) return;
+    }
     loop_.multiply(product_, x, panels, y, y_stride);
     if (problem_.w_zero_points.empty()) return;
     const auto first = panels.begin * loop_.columns, last = std::min(panels.end * loop_.columns, problem_.columns);

@@ -24,21 +24,30 @@ class packed_product {
         std::vector<std::int32_t> w_zero_points = {}; // none, one, or one for each column
     };
 
-    /// Packs for the best loop for the processor and the weights.
+    /// Packs for the best loops for the processor and the weights.
     packed_product(const problem &p, const constant_weights &w, targets::features available);
     packed_product(problem p, const panel_loop &kind, const constant_weights &w);
     packed_product(packed_product &&) = default; // what product_ points to stays where it is
 
     /// The column sums of w - w_zero_points, modulo 2^32.
     const std::vector<std::int32_t> &weight_sums() const { return weight_sums_; }
-    std::int64_t bytes() const { return panels() * product_.panel_bytes; }
-    std::int64_t panels() const { return ceil_div(problem_.columns, loop_.columns); }
+    std::int64_t bytes() const { return own_panels() * product_.panel_bytes + (narrower_ ? narrower_->bytes() : 0); }
+    std::int64_t panels() const { return own_panels() + (narrower_ ? narrower_->panels() : 0); }
 
     /// Computes the columns of some panels on this thread. y_stride: elements from row to row of y.
     void run(const indirect_rows &x, parallel::range panels, std::int32_t *y, std::int64_t y_stride) const;
 
   private:
-    static const panel_loop &loop_for(const problem &p, const constant_weights &w, targets::features available);
+    /// Loops of the first columns and of the others, perhaps none.
+    struct panel_widths {
+        const panel_loop *wide;
+        std::int64_t columns; // of wide panels
+        const panel_loop *narrow = nullptr;
+    };
+    packed_product(const problem &p, const constant_weights &w, const panel_widths &by);
+    static panel_widths widths_for(const problem &p, const constant_weights &w, targets::features available);
+    static bool takes_words(const problem &p, const panel_loop &by_bytes, const constant_weights &w);
+    std::int64_t own_panels() const { return ceil_div(problem_.columns, loop_.columns); }
     void pack(const constant_weights &w, std::int8_t *to) const;
     void add_up();
 
@@ -48,6 +57,7 @@ class packed_product {
     std::shared_ptr<std::byte> weights_;
     std::vector<std::int32_t> weight_sums_, compensation_;
     saturation_excess excess_;
+    std::unique_ptr<const packed_product> narrower_; // of the columns behind these, in panels of one vector less
 };
 
 } // namespace dynquant::layers

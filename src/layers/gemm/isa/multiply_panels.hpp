@@ -1,6 +1,5 @@
 // The loops of panel_product.hpp over vectors V, see targets/simd.hpp, by V::dot(); amx_int8.cpp has those for tiles.
-// `rows`: as many rows of x as have their sums of a panel in registers, or nearly; at least remainder_rows. `vectors`:
-// of a panel's columns.
+// `vectors`: of a panel's columns.
 #pragma once
 
 #include <cstring>
@@ -12,8 +11,6 @@
 
 namespace dynquant::layers {
 namespace {
-
-constexpr int remainder_rows = 4;
 
 /// Up to three bytes, as the low ones.
 [[gnu::always_inline]] inline std::uint32_t first_bytes(const std::byte *x, std::int64_t count) {
@@ -35,7 +32,7 @@ void multiply_rows(const panel_product &p, const indirect_rows &from, std::int64
     // addition, and they would not fit in registers.
     constexpr bool is_small = rows * vectors <= 8, has_others = is_small && !V::dot_saturates;
     typename V::integers sums[rows][vectors], others[rows][vectors];
-#pragma GCC unroll 12
+#pragma GCC unroll 6
     for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 4
         for (int v = 0; v < vectors; ++v) {
@@ -50,7 +47,7 @@ void multiply_rows(const panel_product &p, const indirect_rows &from, std::int64
 #pragma GCC unroll 4
             for (int v = 0; v < vectors; ++v)
                 w[v] = V::load_to_register(weights + v * V::lanes * 4);
-#pragma GCC unroll 12
+#pragma GCC unroll 6
         for (int r = 0; r < rows; ++r) {
             const auto broadcast = V::splat(static_cast<std::int32_t>(four_of(offset + r * stride) ^ flip));
 #pragma GCC unroll 4
@@ -94,7 +91,7 @@ void multiply_rows(const panel_product &p, const indirect_rows &from, std::int64
     const auto columns = p.columns - first;
     alignas(64) std::int32_t padded[panel_columns]; // sums of a panel whose last columns are padding
     y += first;
-#pragma GCC unroll 12
+#pragma GCC unroll 6
     for (int r = 0; r < rows; ++r) {
         auto *const of_row = y + r * y_stride, *const to = columns < panel_columns ? padded : of_row;
 #pragma GCC unroll 4
@@ -106,7 +103,7 @@ void multiply_rows(const panel_product &p, const indirect_rows &from, std::int64
         for (auto i = p.excess.begin[panel]; i < p.excess.begin[panel + 1]; ++i) {
             const auto e = p.excess.weights[i];
             const auto *const x = from.lines[e.line] + offset + e.index;
-#pragma GCC unroll 12
+#pragma GCC unroll 6
             for (int r = 0; r < rows; ++r) {
                 const auto element = std::to_integer<std::int32_t>(x[r * stride]) ^ static_cast<std::uint8_t>(flip);
                 auto &sum = y[r * y_stride + e.column];
@@ -130,32 +127,34 @@ struct by_bytes {
     }
 };
 
+/// Their sums of a panel of four vectors stay in registers.
+constexpr int tile_rows = 6;
+
 /// Weights per cache block: half of a small L2. All rows use a block before the next one is loaded.
 constexpr std::int64_t chunk_bytes = 256 * 1024;
 
-template <typename Loop, int rows, bool x_is_signed>
+template <typename Loop, bool x_is_signed>
 void multiply_chunks(const panel_product &p, const indirect_rows &x, parallel::range panels, std::int32_t *y,
         std::int64_t y_stride) {
     const auto chunk = 1 + chunk_bytes / (p.panel_bytes + 1);
     for (auto begin = panels.begin; begin < panels.end; begin += chunk) {
         const auto end = panels.end - begin < chunk ? panels.end : begin + chunk;
-        for_each_row_tile<rows, remainder_rows, 3, 2, 1>(x.rows, [&](auto some, std::int64_t row) {
+        for_each_row_tile<tile_rows, 5, 4, 3, 2, 1>(x.rows, [&](auto some, std::int64_t row) {
             Loop::template multiply<some, x_is_signed>(p, x, row, {begin, end}, y + row * y_stride, y_stride);
         });
     }
 }
 
-template <typename Loop, int rows>
+template <typename Loop>
 void multiply_panels(const panel_product &p, const indirect_rows &x, parallel::range panels, std::int32_t *y,
         std::int64_t y_stride) {
-    p.x_is_signed ? multiply_chunks<Loop, rows, true>(p, x, panels, y, y_stride)
-                  : multiply_chunks<Loop, rows, false>(p, x, panels, y, y_stride);
+    p.x_is_signed ? multiply_chunks<Loop, true>(p, x, panels, y, y_stride)
+                  : multiply_chunks<Loop, false>(p, x, panels, y, y_stride);
 }
 
-/// rows: as many as have their sums of a panel in registers, or nearly.
-template <typename Loop, int rows>
+template <typename Loop>
 constexpr panel_loop kind_of() {
-    return {multiply_panels<Loop, rows>, Loop::columns, Loop::interleaved, Loop::interleaved, Loop::has_excess};
+    return {multiply_panels<Loop>, Loop::columns, Loop::interleaved, Loop::interleaved, Loop::has_excess};
 }
 
 /// Vectors of 16 lanes have panels of 1 to 4 vectors, others of 2: twice the registers hold twice the sums.
@@ -163,10 +162,10 @@ template <typename V>
 constexpr panel_loops panels_of = [] {
     if constexpr (V::lanes == 16)
         return panel_loops {4,
-                {kind_of<by_bytes<V, 1>, 12>(), kind_of<by_bytes<V, 2>, 12>(), kind_of<by_bytes<V, 3>, 8>(),
-                        kind_of<by_bytes<V, 4>, 6>()}};
+                {kind_of<by_bytes<V, 1>>(), kind_of<by_bytes<V, 2>>(), kind_of<by_bytes<V, 3>>(),
+                        kind_of<by_bytes<V, 4>>()}};
     else
-        return panel_loops {1, {kind_of<by_bytes<V, 2>, 6>()}};
+        return panel_loops {1, {kind_of<by_bytes<V, 2>>()}};
 }();
 
 } // namespace

@@ -109,7 +109,7 @@ struct by_words {
 };
 
 template <typename V>
-constexpr panel_loop word_panels_of = kind_of<by_words<V, 2>, 6>();
+constexpr panel_loop word_panels_of = kind_of<by_words<V, 2>>();
 
 } // namespace
 } // namespace dynquant::layers
