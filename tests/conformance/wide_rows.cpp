@@ -1,4 +1,4 @@
-// Many rows, wider than a panel, are right on every kernel: blocks of rows begin and end within the rows that the
+// Many rows, wider than a chunk, are right on every kernel: blocks of rows begin and end within the rows that the
 // driver takes at a time, and parameters also change along rows. The test runs on one thread, because several threads
 // would share out the rows.
 #include "onnx_quantizing.hpp"
@@ -10,7 +10,7 @@ using enum data_type;
 
 constexpr std::int64_t rows = 150, columns = 2100, zero_point = 1;
 
-/// Small integers in a pattern whose period differs from the length of rows, vectors and panels.
+/// Small integers in a pattern whose period differs from the length of rows, vectors and chunks.
 std::int64_t number(std::int64_t row, std::int64_t column) {
     return (row * 31 + column * 17 + row * column % 13) % 6;
 }

@@ -47,7 +47,7 @@ TEST_P(row_shapes, per_channel_with_short_inner_runs_in_many_rows) { // enough r
 TEST_P(row_shapes, channels_last) {
     for (std::int64_t channels = 1; channels <= 300; ++channels)
         ASSERT_TRUE(mixed({3, channels}, {3, 1}));
-    for (const std::int64_t channels : {511, 512, 513, 1023, 1024, 1025, 1600}) // around the widths of panels
+    for (const std::int64_t channels : {511, 512, 513, 1023, 1024, 1025, 1600}) // around the widths of chunks
         ASSERT_TRUE(mixed({3, channels}, {3, 1}));
 }
 
@@ -56,7 +56,7 @@ TEST_P(row_shapes, channels_last_again_and_again) {
         ASSERT_TRUE(mixed({700, channels}, {700, 1}));
     for (const std::int64_t channels : {63, 64, 65, 511, 512, 513}) // around the longest rows that are joined
         ASSERT_TRUE(mixed({40, channels}, {40, 1}));
-    for (const std::int64_t channels : {3, 16, 48, 100}) // several panels and a partial one, padded or not
+    for (const std::int64_t channels : {3, 16, 48, 100}) // several chunks and a partial one, padded or not
         for (const std::int64_t padding : {0, 16})
             ASSERT_TRUE(mixed({3, 300, channels}, {3, 300, 1}, {300 * channels + padding, channels, 1}));
     for (std::int64_t channels = 1; channels <= 7; ++channels)
@@ -75,7 +75,7 @@ TEST_P(row_shapes, groups_along_the_row) {
             ASSERT_TRUE(mixed({3, groups * group}, {1, group}));
 }
 
-TEST_P(row_shapes, blocks_of_rows) { // rows share parameters, and several blocks share one panel_state of them
+TEST_P(row_shapes, blocks_of_rows) { // rows share parameters, and several blocks share one chunk_state of them
     for (const std::int64_t rows : {6, 31, 33, 70})
         for (const std::int64_t columns : {16, 40, 48, 64, 144}) {
             ASSERT_TRUE(mixed({2, rows, columns}, {1, 32, 1}));
@@ -83,11 +83,11 @@ TEST_P(row_shapes, blocks_of_rows) { // rows share parameters, and several block
             ASSERT_TRUE(mixed({2, rows, columns}, {2, 7, 1}));
             ASSERT_TRUE(mixed({2, rows, columns}, {1, 32, 1}, {rows * columns + 16, columns, 1}));
         }
-    for (const std::int64_t columns : {512, 1024, 1040}) // around the widths of panels
+    for (const std::int64_t columns : {512, 1024, 1040}) // around the widths of chunks
         ASSERT_TRUE(mixed({40, columns}, {32, 1}));
 }
 
-TEST_P(row_shapes, blocks_of_32_along_many_rows) { // more parameters than a panel
+TEST_P(row_shapes, blocks_of_32_along_many_rows) { // more parameters than a chunk
     for (const std::int64_t rows : {31, 33, 70})
         for (const std::int64_t columns : {32, 96, 992, 1000})
             ASSERT_TRUE(mixed({rows, columns}, {1, 32}));

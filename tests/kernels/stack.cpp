@@ -113,7 +113,7 @@ class stack : public testing::TestWithParam<types> {
 TEST_P(stack, rows) {
     for (const auto &[extents, block] : {std::pair {dims {5000}, dims {5000}}, {{3, 30, 49}, {3, 1, 49}},
                  // A parameter for each element.
-                 {{60, 70}, {60, 1}}, {{3, 2100}, {3, 1}}, // more than a panel
+                 {{60, 70}, {60, 1}}, {{3, 2100}, {3, 1}}, // more than a chunk
                  {{8, 130, 5}, {8, 1, 5}},                 // runs of several columns, in many rows
                  {{700, 3}, {700, 1}},                     // a short pattern repeated
                  {{33, 96}, {1, 32}},                      // in blocks along the row

@@ -13,8 +13,8 @@
 namespace dynquant::kernels::native {
 namespace {
 
-/// Rows at a time where the columns take more than one panel. Each row lies on pages of its own: more rows evict each
-/// other from the TLB before the next panel reads them again.
+/// Rows at a time where the columns take more than one chunk. Each row lies on pages of its own: more rows evict each
+/// other from the TLB before the next chunk reads them again.
 constexpr std::int64_t rows_per_strip = 128;
 
 int bits_of(data_type type) {
@@ -169,7 +169,7 @@ bool can_look_up(const resolved &how, const placed_rows &r, bool keeps_lines) {
 }
 
 /// Whether microkernels gain by streaming to dst. Short contiguous rows: their ends cost more. Columns: streamed rows
-/// are computed one by one, which is slower if the panels lie apart, unless dst takes most of the traffic.
+/// are computed one by one, which is slower if the chunks lie apart, unless dst takes most of the traffic.
 bool gain_by_streaming(const resolved &how, const placed_rows &r, bool keeps_lines) {
     const auto &m = how.usual.memory;
     const bool joined = r.src_step == r.columns && r.dst_step == r.columns;
@@ -179,10 +179,10 @@ bool gain_by_streaming(const resolved &how, const placed_rows &r, bool keeps_lin
 }
 
 /// The state of parameters of which `elements` elements use one scale.
-panel_state with_exact_scale(
-        const exact_formulas &f, panel_state state, std::int64_t elements, const parameter_columns &parameters) {
-    const bool tests = state == panel_state::guarded && elements >= f.min_elements_to_test;
-    return tests && f.is_exact(parameters) ? panel_state::exact : state;
+chunk_state with_exact_scale(
+        const exact_formulas &f, chunk_state state, std::int64_t elements, const parameter_columns &parameters) {
+    const bool tests = state == chunk_state::guarded && elements >= f.min_elements_to_test;
+    return tests && f.is_exact(parameters) ? chunk_state::exact : state;
 }
 
 const staged_kernel &choose(const resolved &how, std::int64_t columns, bool keeps_lines) {
@@ -191,7 +191,7 @@ const staged_kernel &choose(const resolved &how, std::int64_t columns, bool keep
 }
 
 /// Computes rows by what the plan has resolved for the state of their parameters.
-[[gnu::noinline]] void compute_dense_rows(const plan &p, const resolved_states &states, panel_state state,
+[[gnu::noinline]] void compute_dense_rows(const plan &p, const resolved_states &states, chunk_state state,
         const prepared_parameters &at, const call &c, const placed_rows &r, parameter_access g) {
     const auto by = states[state].by;
     if (by == form::rows && g.parameter_step == 0)
@@ -211,7 +211,7 @@ const staged_kernel &choose(const resolved &how, std::int64_t columns, bool keep
 
 } // namespace
 
-void compute_placed_rows(const panel &parameters, std::int64_t base, const walk &w, const call &c, const placed_rows &r,
+void compute_placed_rows(const chunk &parameters, std::int64_t base, const walk &w, const call &c, const placed_rows &r,
         const parameter_access &g) {
     const auto state = parameters.state();
     const auto &own = w.own[state];
@@ -240,14 +240,14 @@ placed_rows placed_at(
 }
 
 [[gnu::noinline]] void compute_rows(const plan &p, const walk &w, const call &c, const rectangle &r) {
-    panel_storage<panel_capacity> storage;
-    panel parameters(p, c, storage);
+    chunk_storage<chunk_capacity> storage;
+    chunk parameters(p, c, storage);
     const auto loop = innermost_loop(w.axes), next = next_loop(w.axes);
     const auto width = r.column_end - r.column_begin;
     const auto step = loop.parameter_stride;
     // A long row may have a cheaper formula that is exact for its scale.
     const bool row_by_row = width >= p.formulas->exact.min_elements_to_test;
-    const auto longest = step == 0 ? INT64_MAX : row_by_row ? 1 : panel_capacity;
+    const auto longest = step == 0 ? INT64_MAX : row_by_row ? 1 : chunk_capacity;
     row_walker walker(w.axes, r.row_begin);
     std::int64_t count = 0;
     for (auto row = r.row_begin; row < r.row_end; row += count, walker.advance(count)) {
@@ -265,18 +265,18 @@ placed_rows placed_at(
 }
 
 [[gnu::noinline]] void compute_columns(const plan &p, const walk &w, const call &c, const rectangle &r) {
-    panel_storage<panel_capacity> storage;
-    panel parameters(p, c, storage);
+    chunk_storage<chunk_capacity> storage;
+    chunk parameters(p, c, storage);
     const auto loop = innermost_loop(w.axes), next = next_loop(w.axes);
     const auto stride = w.axes.row.parameter_stride, step = loop.parameter_stride;
     const bool extends = w.expands || w.period > 0;
     const parameter_access g = {0, {w.index.data(), w.first.data()}, w.group_length};
     const auto rows_at_once =
-            w.panel < r.column_end - r.column_begin && w.period == 0 ? rows_per_strip : r.row_end - r.row_begin;
+            w.chunk < r.column_end - r.column_begin && w.period == 0 ? rows_per_strip : r.row_end - r.row_begin;
     for (auto top = r.row_begin; top < r.row_end; top += rows_at_once) {
         const auto bottom = std::min(top + rows_at_once, r.row_end);
         for (std::int64_t column = r.column_begin, count = 0; column < r.column_end; column += count) {
-            count = std::min(w.panel, r.column_end - column);
+            count = std::min(w.chunk, r.column_end - column);
             const auto number = column / w.group_length * stride, needed = ceil_div(count, w.group_length);
             row_walker walker(w.axes, top);
             std::int64_t rows = 0;
@@ -319,7 +319,7 @@ void fetch_one(const plan &p, const call &c, const parameter_columns &to) {
 } // namespace
 
 void compute_flat(const plan &p, const call &c) {
-    panel_storage<1> one;
+    chunk_storage<1> one;
     const prepared_parameters at = {one.columns(), p.constants};
     fetch_one(p, c, at.columns);
     const auto &f = *p.formulas;

@@ -1,7 +1,7 @@
 // The native kernel's implementation of a statement, on the microkernels of one instruction set.
 //
 // plan.cpp chooses formulas, codecs and loop order at prepare, resolve.cpp the microkernels. driver.cpp, transposed.cpp
-// and panel.cpp run the plan, compiled for the baseline instruction set. table.hpp is compiled once for each
+// and chunk.cpp run the plan, compiled for the baseline instruction set. table.hpp is compiled once for each
 // instruction set, in isa/; what it includes has internal linkage. Start with plan.hpp and microkernel.hpp.
 #pragma once
 

@@ -47,14 +47,14 @@ extern const std::int64_t prefetch_distance;
 
 // ---- Calls ---------------------------------------------------------------------------------------------
 
-/// A panel holds prepared parameters of at most this many rows or columns.
-constexpr std::int64_t panel_capacity = 1088;
+/// A chunk holds prepared parameters of at most this many rows or columns.
+constexpr std::int64_t chunk_capacity = 1088;
 
 /// Columns that microkernels compute at a time, at most: four vectors of 16 lanes. They read parameters and the pattern
 /// up to this many columns beyond the last.
 constexpr std::int64_t widest_step = 64;
 
-/// Elements staged at a time. Tiles and panel together fit in the first-level cache.
+/// Elements staged at a time. Tiles and chunk together fit in the first-level cache.
 constexpr std::int64_t tile_capacity = 1024;
 
 /// Transposed tiles: one cache line of bytes by three. The rows that formulas compute are the long side.
@@ -176,14 +176,14 @@ class microkernels {
     microkernel all_[1 + static_cast<int>(form::segs4)][1 + static_cast<int>(access::bf16_to_codes)];
 };
 
-/// Which formulas the parameters of a panel allow: those for any parameters, those for parameters that pass the
+/// Which formulas the parameters of a chunk allow: those for any parameters, those for parameters that pass the
 /// family's guard, or those that need no zero points, within the guard if the family has one. The last is no result of
 /// a preparation: those for one exact scale, within the guard.
-enum class panel_state { any_parameters, guarded, no_zero_points, exact };
+enum class chunk_state { any_parameters, guarded, no_zero_points, exact };
 constexpr int preparations = 4;
 
 /// Makes, in place, parameters of `count` fetched ones, and returns for which formulas they are.
-using prepare_function = panel_state (*)(std::int64_t count, const parameter_columns &);
+using prepare_function = chunk_state (*)(std::int64_t count, const parameter_columns &);
 
 /// Computes one dense row under one parameter, given as the bits of its scale and as a zero point, unless the parameter
 /// is outside the family's guard. Returns whether it did.

@@ -96,13 +96,13 @@ void join(canonical_form &form, std::int64_t parameter_stride) {
     --form.loop_count;
 }
 
-/// Panel width: at most `most` columns, a multiple of `unit` > 0, and of a cache line of bytes if that fits in `most`.
-std::int64_t panel_of(std::int64_t columns, std::int64_t most, std::int64_t unit) {
+/// Chunk width: at most `most` columns, a multiple of `unit` > 0, and of a cache line of bytes if that fits in `most`.
+std::int64_t chunk_of(std::int64_t columns, std::int64_t most, std::int64_t unit) {
     const auto aligned = std::lcm(unit, widest_step);
     const auto step = aligned <= most ? aligned : unit;
     const auto largest = most / step * step; // NOLINT(clang-analyzer-core.DivideZero)
-    const auto panels = ceil_div(columns, largest);
-    const auto even = ceil_div(columns, std::max<std::int64_t>(panels, 1));
+    const auto chunks = ceil_div(columns, largest);
+    const auto even = ceil_div(columns, std::max<std::int64_t>(chunks, 1));
     return std::min(largest, round_up(even, step));
 }
 
@@ -200,19 +200,19 @@ class walks_of {
         if (count == 1) --form.loop_count;
     }
 
-    /// Finds the panels, the pattern and the microkernels.
+    /// Finds the chunks, the pattern and the microkernels.
     void complete(walk &w) const {
         const auto columns = w.axes.row.extent;
         if (w.period > 0 && w.traversal == walk::order::columns) {
-            w.panel = w.grain_columns = columns;
+            w.chunk = w.grain_columns = columns;
         } else if (w.traversal == walk::order::columns) {
-            const auto prepared = w.microkernel_form == form::cols ? panel_capacity : panel_capacity * w.group_length;
-            w.panel = panel_of(
-                    columns, w.microkernel_form == form::short_groups ? panel_capacity : prepared, w.group_length);
+            const auto prepared = w.microkernel_form == form::cols ? chunk_capacity : chunk_capacity * w.group_length;
+            w.chunk = chunk_of(
+                    columns, w.microkernel_form == form::short_groups ? chunk_capacity : prepared, w.group_length);
             w.grain_columns = std::lcm(widest_step, w.group_length);
         }
         if (w.expands || w.microkernel_form == form::short_groups) {
-            const auto count = panel_capacity + 2 * widest_step;
+            const auto count = chunk_capacity + 2 * widest_step;
             for (std::int64_t i = 0; i < count; ++i) {
                 const auto first = i / lanes_ * lanes_ / w.group_length;
                 if (i % lanes_ == 0) w.first.push_back(static_cast<std::int32_t>(first));
@@ -274,7 +274,7 @@ class walks_of {
             w.microkernel_form = form::cols;
         w.grain_rows = transposed_side;
         w.grain_columns = std::lcm(transposed_length, w.group_length);
-        w.panel = w.group_length < transposed_length ? transposed_length / w.group_length * w.group_length
+        w.chunk = w.group_length < transposed_length ? transposed_length / w.group_length * w.group_length
                                                      : transposed_length;
         return true;
     }

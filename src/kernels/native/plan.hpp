@@ -14,7 +14,7 @@ namespace dynquant::kernels::native {
 
 // ---- What computes dense rows -----------------------------------------------------------------------------
 //
-// Resolved at prepare for each state that a panel's parameters can have. The driver then looks at that state, the rows'
+// Resolved at prepare for each state that a chunk's parameters can have. The driver then looks at that state, the rows'
 // shape and their alignment.
 
 /// Data types in memory, and the codecs between these and what a microkernel reads and writes.
@@ -44,7 +44,7 @@ struct resolved {
 struct resolved_states {
     resolved entries[preparations];
 
-    const resolved &operator[](panel_state state) const { return entries[static_cast<int>(state)]; }
+    const resolved &operator[](chunk_state state) const { return entries[static_cast<int>(state)]; }
 };
 
 // ---- Plans and walks --------------------------------------------------------------------------------------
@@ -62,7 +62,7 @@ struct walk {
     canonical_form axes;
     std::int64_t group_length = 1;                   // neighbouring columns that share a parameter
     std::int64_t period = 0;                         // columns after which the parameters repeat; 0: never
-    std::int64_t panel = 0;                          // columns whose parameters are prepared at once
+    std::int64_t chunk = 0;                          // columns whose parameters are prepared at once
     bool expands = false;                            // each column gets its copy of the parameter
     bool is_narrow = false;                          // transposed rows of at most max_narrow_row columns
     std::int64_t grain_rows = 1, grain_columns = 64; // a grain: the smallest unit of a task split
@@ -144,7 +144,7 @@ void for_each_strip(const grains &g, parallel::range numbers, const Body &body) 
     if (column_end > 0) strip(last, last + 1, 0, column_end);
 }
 
-/// Whether the statement is one row under one parameter. Small calls then take compute_flat(), which needs no panel.
+/// Whether the statement is one row under one parameter. Small calls then take compute_flat(), which needs no chunk.
 bool is_flat(const plan &p);
 void compute_flat(const plan &p, const call &c);
 /// What computes a flat statement whose plain parameter is inside the guard, or null.
@@ -168,12 +168,12 @@ struct parameter_grid {
     bool operator==(const parameter_grid &) const = default;
 };
 /// Loads fetched_parameters, or fetched_reals if the plan's family has real zero points. The columns need room for a
-/// vector beyond the last parameter, as panel_storage has.
+/// vector beyond the last parameter, as chunk_storage has.
 void fetch(const plan &p, const call &c, const parameter_grid &from, const parameter_columns &to);
 
 /// Room for `Capacity` prepared parameters, on the computing thread's stack.
 template <std::int64_t Capacity>
-struct alignas(64) panel_storage {
+struct alignas(64) chunk_storage {
     static constexpr std::int64_t size =
             Capacity + widest_step + 16; // + 16: arrays 4 KiB apart share first-level cache sets
     std::byte bytes[parameter_columns::count][size * 4];
@@ -181,11 +181,11 @@ struct alignas(64) panel_storage {
     parameter_columns columns() { return {{bytes[0], bytes[1], bytes[2]}}; }
 };
 
-/// Prepared parameters of some rows, or of a panel of columns.
-class panel {
+/// Prepared parameters of some rows, or of a chunk of columns.
+class chunk {
   public:
     template <std::int64_t Capacity>
-    panel(const plan &of, const call &with, panel_storage<Capacity> &in)
+    chunk(const plan &of, const call &with, chunk_storage<Capacity> &in)
         : p(of)
         , c(with)
         , capacity_(Capacity)
@@ -200,7 +200,7 @@ class panel {
     void prepare_columns(const walk &w, std::int64_t first, std::int64_t width);
 
     prepared_parameters at(std::int64_t column) const { return {columns_.from(column), p.constants}; }
-    panel_state state() const { return state_; }
+    chunk_state state() const { return state_; }
 
     const plan &p;
     const call &c;
@@ -213,7 +213,7 @@ class panel {
     parameter_grid now_ = {0, 0, -1}; // the row that base_ belongs to
     std::int64_t base_ = 0, rows_left_ = 0, next_row_ = 0, width_ = 0;
     std::int64_t filled_ = 0; // initialized columns
-    panel_state state_ = panel_state::any_parameters;
+    chunk_state state_ = chunk_state::any_parameters;
     std::int64_t capacity_;
     parameter_columns columns_;
 };
@@ -225,8 +225,8 @@ struct placed_rows {
     std::int64_t dst, dst_step, dst_stride;
 };
 
-/// Computes rows of a walk whose parameters begin at column `base` of a panel.
-void compute_placed_rows(const panel &parameters, std::int64_t base, const walk &w, const call &c, const placed_rows &r,
+/// Computes rows of a walk whose parameters begin at column `base` of a chunk.
+void compute_placed_rows(const chunk &parameters, std::int64_t base, const walk &w, const call &c, const placed_rows &r,
         const parameter_access &g);
 
 } // namespace dynquant::kernels::native

@@ -8,7 +8,7 @@ namespace {
 /// Groups of at least this many 4-bit elements are rows, if these are looked up.
 constexpr std::int64_t min_group_to_look_up = 32;
 
-const microkernels &formulas_of(const family &f, panel_state state) {
+const microkernels &formulas_of(const family &f, chunk_state state) {
     const microkernels *const of[] = {&f.any_parameters, &f.guarded, &f.no_zero_points, &f.exact.kernels};
     return *of[static_cast<int>(state)];
 }
@@ -65,21 +65,21 @@ staged_kernel pick(const plan &p, const microkernels &from, form by, const rows_
 }
 
 /// Families have microkernels for an exact scale in few forms.
-staged_kernel pick(const plan &p, panel_state state, form by, const rows_of_walk &r) {
+staged_kernel pick(const plan &p, chunk_state state, form by, const rows_of_walk &r) {
     const auto &f = *p.formulas;
     const auto picked = pick(p, formulas_of(f, state), by, r);
-    return state == panel_state::exact && !picked.kernel ? pick(p, f.guarded, by, r) : picked;
+    return state == chunk_state::exact && !picked.kernel ? pick(p, f.guarded, by, r) : picked;
 }
 
-microkernel look_up_of(const kernel_loops &loops, panel_state state, const staging &m) {
-    if (traits(m.src).integral && state == panel_state::any_parameters) return nullptr;
+microkernel look_up_of(const kernel_loops &loops, chunk_state state, const staging &m) {
+    if (traits(m.src).integral && state == chunk_state::any_parameters) return nullptr;
     const auto &of = m.dst == data_type::f32 ? loops.look_up_to_f32
             : m.dst == data_type::f16        ? loops.look_up_to_f16
                                              : loops.look_up_to_bf16;
     return of[m.src];
 }
 
-resolved resolve(const plan &p, const walk &w, form by, panel_state state) {
+resolved resolve(const plan &p, const walk &w, form by, chunk_state state) {
     auto rows = rows_of(p, w);
     const bool dense = rows.dense_src && rows.dense_dst;
     const bool whole_vectors = by == form::segs1 || by == form::segs2 || by == form::segs4;
@@ -107,7 +107,7 @@ resolved resolve(const plan &p, const walk &w, form by, panel_state state) {
 
 void resolve(const plan &p, walk &w) {
     for (int i = 0; i < preparations; ++i) {
-        const auto state = static_cast<panel_state>(i);
+        const auto state = static_cast<chunk_state>(i);
         w.own.entries[i] = resolve(p, w, w.microkernel_form, state);
         if (w.group_length > 1) w.of_groups.entries[i] = resolve(p, w, form::rows, state);
     }
@@ -116,7 +116,7 @@ void resolve(const plan &p, walk &w) {
 flat_microkernel flat_of(const plan &p) {
     const auto &f = *p.formulas;
     const auto &w = p.walks[0];
-    const auto &usual = w.own[panel_state::guarded].usual;
+    const auto &usual = w.own[chunk_state::guarded].usual;
     const bool converts = !usual.is_direct || usual.memory.src != f.reads || usual.memory.dst != f.writes;
     const bool tests = w.axes.row.extent >= f.exact.min_elements_to_test;
     return p.has_plain_parameters && !converts && !tests ? f.flat : nullptr;

@@ -32,7 +32,7 @@ static_assert(sizeof(byte_lines::bytes) >= max_narrow_row * (narrow_length + sid
 
 /// Parameters of a line, and room for those of further lines of the tile. Separate from byte_lines, so that no stack
 /// frame is large.
-using transposed_parameters = panel_storage<length + side>;
+using transposed_parameters = chunk_storage<length + side>;
 
 /// Unpacks a line of pairs of 4-bit elements to two lines of bytes.
 void split_pairs(const unsigned char *__restrict pairs, bool is_signed, unsigned char *__restrict even,
@@ -57,7 +57,7 @@ struct tiles {
     const call &c;
     const axis across = innermost_loop(w.axes), along = w.axes.row;
     call through_lines = c;
-    panel parameters;
+    chunk parameters;
     byte_lines lines {w.is_narrow};
 };
 
@@ -118,7 +118,7 @@ class dequantized_tiles : tiles {
         through_lines.src = lines.bytes;
         if (w.is_narrow) return compute_narrow(r);
         for (std::int64_t column = r.column_begin, columns = 0; column < r.column_end; column += columns) {
-            columns = std::min(w.panel, r.column_end - column);
+            columns = std::min(w.chunk, r.column_end - column);
             row_walker walker(w.axes, r.row_begin);
             std::int64_t rows = 0;
             for (auto row = r.row_begin; row < r.row_end; row += rows) {
@@ -210,7 +210,7 @@ class dequantized_tiles : tiles {
         compute_some(t, 0, t.rows, base, {1, {}, 1});
     }
 
-    /// As many rows at a time as have their parameters in one panel.
+    /// As many rows at a time as have their parameters in one chunk.
     void compute_with_groups_each(const tile_rows &t) {
         const auto needed = parameters_along(t, 0).count, most = (length + side) / needed;
         for (std::int64_t i = 0, count = 0; i < t.rows; i += count) {

@@ -101,7 +101,7 @@ TEST(float16_product, takes_zero_points_as_the_family_prepares_them) {
                 const formula_query query = {direction::quantize, dst, false, numerics::onnx, precision::f16, true};
                 float scale = 0.25F, reciprocal = 0;
                 const prepared_parameters p = {{{&scale, &reciprocal, &zero_point}}, {}};
-                ASSERT_EQ(family_for(*by.code, query).prepare(1, p.columns), panel_state::guarded);
+                ASSERT_EQ(family_for(*by.code, query).prepare(1, p.columns), chunk_state::guarded);
                 using formula = float16_product<one_float16>;
                 const auto taken = taken_by<formula>(p);
                 EXPECT_EQ(formula::from(kernels::native::broadcast<one_float16, formula> {taken, 0})(1.25F),

@@ -80,7 +80,7 @@ const formula_case cases[] = {
         {"difference_e5m2fnuz", d, f8_e5m2fnuz, f32, f32, onnx},
 };
 
-/// Scales and zero points that select each of a panel's formulas.
+/// Scales and zero points that select each of a chunk's formulas.
 enum class parameter_kind { usual, no_zero_points, outermost };
 
 constexpr std::int64_t rows = 5, most_columns = 140;
@@ -144,11 +144,11 @@ class formula_sample {
         });
     }
 
-    /// The prepared columns of a panel.
+    /// The prepared columns of a chunk.
     struct prepared {
         std::vector<float> scale, second;
         std::vector<std::int32_t> zero; // or the bits of reals
-        panel_state state;
+        chunk_state state;
 
         parameter_columns columns() { return {{scale.data(), second.data(), zero.data()}}; }
     };
@@ -295,11 +295,11 @@ TEST_P(microkernels_of, are_right_in_every_form_at_every_length) {
             const bool per_row = form.parameter_step == 1;
             const formula_sample sample(of, how, form.group_length, per_row);
             auto p = sample.prepare(formulas);
-            const auto &m = p.state == panel_state::any_parameters ? formulas.any_parameters
-                    : p.state == panel_state::guarded              ? formulas.guarded
+            const auto &m = p.state == chunk_state::any_parameters ? formulas.any_parameters
+                    : p.state == chunk_state::guarded              ? formulas.guarded
                                                                    : formulas.no_zero_points;
             std::vector<const microkernels *> all = {&m};
-            if (p.state == panel_state::guarded && formulas.exact.is_exact && sample.is_exact_by(formulas))
+            if (p.state == chunk_state::guarded && formulas.exact.is_exact && sample.is_exact_by(formulas))
                 all.push_back(&formulas.exact.kernels);
             for (const auto *each : all)
                 for (const auto &chosen : forms_of(*each)) {

@@ -60,8 +60,8 @@ TEST(walks, short_groups_that_many_rows_share_are_expanded_to_columns) {
     EXPECT_TRUE(w.expands);
     EXPECT_EQ(w.group_length, 25);
     EXPECT_EQ(w.axes.row, (axis {12500, 1, 1, 1}));
-    EXPECT_LE(w.panel, panel_capacity);
-    EXPECT_EQ(w.panel % 25, 0);
+    EXPECT_LE(w.chunk, chunk_capacity);
+    EXPECT_EQ(w.chunk % 25, 0);
 }
 
 TEST(walks, short_groups_of_few_rows_are_permuted_or_segments) {
@@ -89,14 +89,14 @@ TEST(walks, few_channels_come_again_and_again_in_rows_of_whole_cache_lines) {
     EXPECT_EQ(walks[1].axes.begin.src, 312 * 960);
 }
 
-TEST(walks, many_channels_are_walked_in_panels) {
+TEST(walks, many_channels_are_walked_in_chunks) {
     const auto w = walk_for({1000, 4096}, {1000, 1});
     EXPECT_EQ(w.microkernel_form, form::cols);
     EXPECT_EQ(w.period, 0);
-    EXPECT_EQ(w.panel, 1024); // four panels, of whole cache lines
-    EXPECT_EQ(walk_for({1000, 5000}, {1000, 1}).panel, 1024);
-    EXPECT_EQ(walk_for({1000, 1088}, {1000, 1}).panel, 1088); // one panel, the most columns that are prepared at once
-    EXPECT_EQ(walk_for({1000, 1089}, {1000, 1}).panel, 576);  // two panels
+    EXPECT_EQ(w.chunk, 1024); // four chunks, of whole cache lines
+    EXPECT_EQ(walk_for({1000, 5000}, {1000, 1}).chunk, 1024);
+    EXPECT_EQ(walk_for({1000, 1088}, {1000, 1}).chunk, 1088); // one chunk, the most columns that are prepared at once
+    EXPECT_EQ(walk_for({1000, 1089}, {1000, 1}).chunk, 576);  // two chunks
 }
 
 TEST(walks, padded_rows_are_not_joined) {
@@ -125,21 +125,21 @@ TEST(resolved, microkernels_of_a_state_stage_what_they_do_not_read) {
         return walks_for({64}, {64}, std::move(strides), {}, data_type::f16)[0].own;
     };
     const auto dense = of_f16({});
-    EXPECT_FALSE(dense[panel_state::any_parameters].usual.is_direct);
-    EXPECT_NE(dense[panel_state::any_parameters].usual.memory.read, nullptr);
-    EXPECT_TRUE(dense[panel_state::guarded].usual.is_direct);
-    EXPECT_EQ(dense[panel_state::guarded].usual.memory.read, nullptr);
+    EXPECT_FALSE(dense[chunk_state::any_parameters].usual.is_direct);
+    EXPECT_NE(dense[chunk_state::any_parameters].usual.memory.read, nullptr);
+    EXPECT_TRUE(dense[chunk_state::guarded].usual.is_direct);
+    EXPECT_EQ(dense[chunk_state::guarded].usual.memory.read, nullptr);
     const auto strided = of_f16({2});
-    EXPECT_FALSE(strided[panel_state::guarded].usual.is_direct);
-    EXPECT_NE(strided[panel_state::guarded].usual.memory.read, nullptr);
+    EXPECT_FALSE(strided[chunk_state::guarded].usual.is_direct);
+    EXPECT_NE(strided[chunk_state::guarded].usual.memory.read, nullptr);
 }
 
 TEST(resolved, groups_are_rows_in_states_that_lack_their_form) {
     const auto w = walk_for({500, 16}, {1, 16});
-    EXPECT_EQ(w.own[panel_state::guarded].max_rows_of_groups, 0);
-    EXPECT_EQ(w.own[panel_state::no_zero_points].max_rows_of_groups, INT64_MAX);
-    EXPECT_EQ(w.of_groups[panel_state::guarded].by, form::rows);
-    EXPECT_NE(w.of_groups[panel_state::guarded].usual.kernel, nullptr);
+    EXPECT_EQ(w.own[chunk_state::guarded].max_rows_of_groups, 0);
+    EXPECT_EQ(w.own[chunk_state::no_zero_points].max_rows_of_groups, INT64_MAX);
+    EXPECT_EQ(w.of_groups[chunk_state::guarded].by, form::rows);
+    EXPECT_NE(w.of_groups[chunk_state::guarded].usual.kernel, nullptr);
 }
 
 } // namespace

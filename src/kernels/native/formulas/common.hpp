@@ -1,8 +1,8 @@
 // What formulas share: how lanes take parameters, zero points, guards, and rounding to the division's type.
 //
-// A formula computes a vector of results. Its `parameters` name the columns of a panel that it reads, and `from` takes
-// them. A family has formulas by the state of a panel and by form, a function that makes their parameters of those that
-// the panel has fetched, and the set of its statements. A file of this folder has formulas, parameters, guards, proofs,
+// A formula computes a vector of results. Its `parameters` name the columns of a chunk that it reads, and `from` takes
+// them. A family has formulas by the state of a chunk and by form, a function that makes their parameters of those that
+// the chunk has fetched, and the set of its statements. A file of this folder has formulas, parameters, guards, proofs,
 // preparations, and the functions that make families, of which table.hpp has a line each.
 //
 // Formulas to integers give a real of at most 2^23 or, far below s32, NaN or +infinity. Packing rounds and saturates
@@ -234,8 +234,8 @@ inline examined examine(std::int64_t count, const float *scale, float *reciproca
 }
 
 /// For formulas that take parameters as they are fetched.
-inline panel_state prepare_nothing(std::int64_t, const parameter_columns &) {
-    return panel_state::any_parameters;
+inline chunk_state prepare_nothing(std::int64_t, const parameter_columns &) {
+    return chunk_state::any_parameters;
 }
 
 } // namespace

@@ -18,12 +18,12 @@ struct float_difference {
 };
 
 /// A zero point of +0 changes no element.
-inline panel_state prepare_float_differences(std::int64_t count, const parameter_columns &columns) {
+inline chunk_state prepare_float_differences(std::int64_t count, const parameter_columns &columns) {
     const auto p = columns.as<fetched_reals>();
     std::int32_t bits = 0;
     for (std::int64_t i = 0; i < count; ++i)
         bits |= bits_of(p.zero_point[i]);
-    return bits == 0 ? panel_state::no_zero_points : panel_state::any_parameters;
+    return bits == 0 ? chunk_state::no_zero_points : chunk_state::any_parameters;
 }
 
 enum class difference { in_s32, in_33_bits, of_u32 };
@@ -56,12 +56,12 @@ bool differences_fit(const bounds &zero_points) {
 }
 
 template <std::int32_t Magnitude>
-panel_state prepare_differences(std::int64_t count, const parameter_columns &columns) {
+chunk_state prepare_differences(std::int64_t count, const parameter_columns &columns) {
     const auto p = columns.as<fetched_parameters>();
     bounds zero_points;
     for (std::int64_t i = 0; i < count; ++i)
         zero_points.include(p.zero_point[i]);
-    return differences_fit<Magnitude>(zero_points) ? panel_state::guarded : panel_state::any_parameters;
+    return differences_fit<Magnitude>(zero_points) ? chunk_state::guarded : chunk_state::any_parameters;
 }
 
 template <typename V, typename Src>

@@ -1,4 +1,4 @@
-// Codes of groups whose scales are computed, from the ranges of x. They have no family and no panel.
+// Codes of groups whose scales are computed, from the ranges of x. They have no family and no chunk.
 #pragma once
 
 #include "kernels/native/formulas/forms.hpp"

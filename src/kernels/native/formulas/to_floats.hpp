@@ -71,7 +71,7 @@ struct limited_quotient_and_zero {
 /// x, so in f32 and bf16 no nonzero x may give a quotient of 0. Scales below 2 ensure it: |x / s| > 2^-150 for the
 /// least x of 2^-149 in f32, and > 2^-134 for 2^-133 in bf16.
 template <bool InF16>
-panel_state prepare_quotients_to_floats(std::int64_t count, const parameter_columns &columns) {
+chunk_state prepare_quotients_to_floats(std::int64_t count, const parameter_columns &columns) {
     const auto p = columns.as<quotient_parameters<float>>();
     bounds scales, signs, magnitudes;
     for (std::int64_t i = 0; i < count; ++i) {
@@ -80,13 +80,13 @@ panel_state prepare_quotients_to_floats(std::int64_t count, const parameter_colu
         signs.include(bits_of(p.zero_point[i]));
         magnitudes.include(bits_of(p.zero_point[i]) & INT32_MAX);
     }
-    if (!are_inside_guard(scales)) return panel_state::any_parameters;
+    if (!are_inside_guard(scales)) return chunk_state::any_parameters;
     if (signs.within(INT32_MIN, INT32_MIN)) {
         to_residuals(count, columns.as<two_part_parameters>());
-        return panel_state::no_zero_points;
+        return chunk_state::no_zero_points;
     }
     const bool is_guarded = InF16 || (magnitudes.within(0, 0) && scales.greatest < bits_of(2.0F));
-    return is_guarded ? panel_state::guarded : panel_state::any_parameters;
+    return is_guarded ? chunk_state::guarded : chunk_state::any_parameters;
 }
 
 constexpr statement_set quantizes_to_floats(set_of_bits types, precision division) {

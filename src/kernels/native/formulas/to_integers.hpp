@@ -75,23 +75,23 @@ struct reciprocal_product {
 /// Prepares `Guarded` inside the guard, unless that is void, and `AnyParameters` outside. If HasProduct, prepares
 /// two_part_product where no zero point is added.
 template <typename AnyParameters, typename Guarded, bool HasProduct>
-panel_state prepare_quotients(std::int64_t count, const parameter_columns &columns) {
+chunk_state prepare_quotients(std::int64_t count, const parameter_columns &columns) {
     const auto given = columns.as<fetched_parameters>();
     if constexpr (!std::is_void_v<Guarded>) {
         const auto p = columns.as<typename Guarded::parameters>();
         const auto found = examine(count, given.scale, p.reciprocal, given.zero_point);
         if (HasProduct && found.inside_guard && found.all_zero) {
             to_residuals(count, columns.as<two_part_parameters>());
-            return panel_state::no_zero_points;
+            return chunk_state::no_zero_points;
         }
         if (found.inside_guard) {
             Guarded::zero_kind::prepare(count, given.zero_point, p.zero_point);
-            return panel_state::guarded;
+            return chunk_state::guarded;
         }
     }
     AnyParameters::zero_kind::prepare(
             count, given.zero_point, columns.as<typename AnyParameters::parameters>().zero_point);
-    return panel_state::any_parameters;
+    return chunk_state::any_parameters;
 }
 
 /// Quantizes by `Formula`, or by two operations if the zero point is 0.
@@ -256,7 +256,7 @@ constexpr family quotients_in_16_bits(set_of_bits types = types_as<Dst>) {
 /// Multipliers stand for reciprocals: they are 1 / s, but rounded otherwise. Scales only limit x. A two_part_product
 /// whose residual is 0 is the product.
 template <typename V, typename Formula>
-panel_state prepare_products(std::int64_t count, const parameter_columns &columns) {
+chunk_state prepare_products(std::int64_t count, const parameter_columns &columns) {
     const auto given = columns.as<fetched_parameters>();
     bounds factors, zero_points;
     for (std::int64_t i = 0; i < count; ++i) {
@@ -268,10 +268,10 @@ panel_state prepare_products(std::int64_t count, const parameter_columns &column
         const auto p = columns.as<two_part_parameters>();
         for (std::int64_t i = 0; i < count; ++i)
             p.low[i] = 0;
-        return panel_state::no_zero_points;
+        return chunk_state::no_zero_points;
     }
     Formula::zero_kind::prepare(count, given.zero_point, columns.as<typename Formula::parameters>().zero_point);
-    return panel_state::any_parameters;
+    return chunk_state::any_parameters;
 }
 
 /// RNE(x * m) + zp.

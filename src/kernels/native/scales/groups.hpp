@@ -9,7 +9,7 @@
 namespace dynquant::kernels::native {
 
 /// Computes the range, the parameters and the codes of a box by three calls, while src is in the first-level cache:
-/// without the walks, panels and statements that boxes of other blocks need.
+/// without the walks, chunks and statements that boxes of other blocks need.
 class groups {
   public:
     /// Gives q the dims {groups, elements of a group}, if its blocks are groups. None if they are not, or if the

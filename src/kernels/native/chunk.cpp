@@ -1,4 +1,4 @@
-// Parameters: fetched from any type and stride, prepared a panel at a time.
+// Parameters: fetched from any type and stride, prepared a chunk at a time.
 #include <algorithm>
 #include <cstring>
 
@@ -81,7 +81,7 @@ void read(const plan &p, const parameter_grid &from, const void *data, data_type
     auto *const integers = static_cast<std::int32_t *>(column);
     const auto codec = p.loops->code.read[type];
     const bool integral = traits(type).integral, to_bytes = integral && traits(type).bits < 8;
-    std::int8_t bytes[panel_capacity + 2 * widest_step];
+    std::int8_t bytes[chunk_capacity + 2 * widest_step];
     if (codec && (from.stride == 1 || from.count == 1)) {
         for (std::int64_t row = 0; row < from.rows; ++row) {
             const auto to = row * from.count;
@@ -135,14 +135,14 @@ void fetch(const plan &p, const call &c, const parameter_grid &from, const param
     fetch_zero_points(p, c, from, to);
 }
 
-void panel::prepare(const parameter_grid &from) {
+void chunk::prepare(const parameter_grid &from) {
     fetch(p, c, from, columns_);
     state_ = p.formulas->prepare(from.rows * from.count, columns_);
 }
 
 /// Initializes what a partial vector after `count` columns reads but does not store. Stale parameters do there, so each
 /// column is initialized once. Codes are computed four vectors at a time.
-void panel::pad(std::int64_t count) {
+void chunk::pad(std::int64_t count) {
     const auto end = count + (p.encoding ? widest_step : p.loops->lanes);
     const auto first = std::max(count, filled_);
     for (auto *const column : columns_.column)
@@ -150,7 +150,7 @@ void panel::pad(std::int64_t count) {
     filled_ = std::max(filled_, end);
 }
 
-std::int64_t panel::prepare_ahead(const parameter_grid &wanted) {
+std::int64_t chunk::prepare_ahead(const parameter_grid &wanted) {
     const auto distance = wanted.first - now_.first;
     const bool alike = wanted.count == now_.count && wanted.stride == now_.stride && width_ == 0;
     if (alike && distance == 0) return base_;
@@ -168,12 +168,12 @@ std::int64_t panel::prepare_ahead(const parameter_grid &wanted) {
     return 0;
 }
 
-void panel::prepare_all(const parameter_grid &wanted) {
+void chunk::prepare_all(const parameter_grid &wanted) {
     now_.count = -1; // matches nothing, so prepare_ahead() prepares
     prepare_ahead(wanted);
 }
 
-void panel::extend(void *column, const walk &w, std::int64_t width) {
+void chunk::extend(void *column, const walk &w, std::int64_t width) {
     auto *const bytes = static_cast<std::byte *>(column);
     auto filled = w.period > 0 ? std::min(w.period, width) : width;
     if (w.group_length > 1) p.loops->expand(filled, {w.index.data(), w.first.data()}, column);
@@ -181,7 +181,7 @@ void panel::extend(void *column, const walk &w, std::int64_t width) {
         std::memcpy(bytes + filled * 4, bytes, static_cast<std::size_t>(std::min(filled, width - filled)) * 4);
 }
 
-void panel::prepare_columns(const walk &w, std::int64_t first, std::int64_t width) {
+void chunk::prepare_columns(const walk &w, std::int64_t first, std::int64_t width) {
     const auto columns = w.period > 0 ? std::min(w.period, width) : width;
     const auto count = ceil_div(columns, w.group_length), stride = w.axes.row.parameter_stride;
     const parameter_grid wanted = {first, stride, count};
