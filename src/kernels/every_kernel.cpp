@@ -4,7 +4,7 @@
 namespace dynquant::kernels {
 
 kernel_list every_kernel() {
-    static constexpr const kernel &(*list[])() = {native_kernel, onednn_kernel, reference_kernel};
+    static constexpr const kernel *list[] = {&native_kernel, &onednn_kernel, &reference_kernel};
     return list;
 }
 

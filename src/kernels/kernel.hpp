@@ -40,20 +40,14 @@ struct attempt {
     std::string refusal = {};
 };
 
-class kernel {
-  public:
-    virtual ~kernel() = default;
-
-    virtual kernel_kind kind() const = 0;
-
+struct kernel {
+    kernel_kind kind;
     /// Prepares q, which has passed check(), or refuses it. One function does both, so that what a refusal has found
     /// out about a statement is not found out again.
-    virtual attempt prepare(const quantization &q, const settings &s) const = 0;
+    attempt (*prepare)(const quantization &q, const settings &s);
 };
 
-/// One function for each kernel; the ordered lists of them are in kernels.hpp.
-const kernel &native_kernel();
-const kernel &onednn_kernel();
-const kernel &reference_kernel();
+/// The ordered lists of them are in kernels.hpp.
+extern const kernel native_kernel, onednn_kernel, reference_kernel;
 
 } // namespace dynquant::kernels

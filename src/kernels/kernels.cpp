@@ -8,9 +8,9 @@ namespace {
 
 const kernel &find(kernel_kind kind, kernel_list kernels) {
     std::string names;
-    for (const auto get : kernels) {
-        if (get().kind() == kind) return get();
-        names += concat(names.empty() ? "" : " or ", to_string(get().kind()));
+    for (const auto *one : kernels) {
+        if (one->kind == kind) return *one;
+        names += concat(names.empty() ? "" : " or ", to_string(one->kind));
     }
     throw error(status::unimplemented, concat("kernel: expected ", names, " in this library, given ", to_string(kind)));
 }
@@ -18,7 +18,7 @@ const kernel &find(kernel_kind kind, kernel_list kernels) {
 } // namespace
 
 kernel_list own_kernels() {
-    static constexpr const kernel &(*list[])() = {native_kernel, reference_kernel};
+    static constexpr const kernel *list[] = {&native_kernel, &reference_kernel};
     return list;
 }
 
@@ -31,9 +31,9 @@ std::unique_ptr<implementation> prepare_by_one(
                     concat("kernel: '", to_string(*forced), "' was asked for but cannot compute this: ", one.refusal));
         return std::move(one.made);
     }
-    for (const auto get : kernels.first(kernels.size() - 1))
-        if (auto one = get().prepare(q, s); one.made) return std::move(one.made);
-    return kernels.back()().prepare(q, s).made;
+    for (const auto *each : kernels.first(kernels.size() - 1))
+        if (auto one = each->prepare(q, s); one.made) return std::move(one.made);
+    return kernels.back()->prepare(q, s).made;
 }
 
 } // namespace dynquant::kernels

@@ -9,7 +9,7 @@ namespace dynquant::kernels {
 
 /// Kernels in the order in which they are tried. The last refuses nothing. The caller of prepare() passes the list, so
 /// that only libraries that use oneDNN's reorder link oneDNN.
-using kernel_list = std::span<const kernel &(*const)()>;
+using kernel_list = std::span<const kernel *const>;
 
 /// native, onednn, reference. Without onednn in builds without oneDNN.
 kernel_list every_kernel();

@@ -126,3 +126,11 @@ std::unique_ptr<implementation> implement(const quantization &q, const std::vect
 }
 
 } // namespace dynquant::kernels::native
+
+/// The native kernel computes every statement.
+constinit const dynquant::kernels::kernel dynquant::kernels::native_kernel = {
+        kernel_kind::native, [](const quantization &q, const settings &s) -> attempt {
+            const auto &loops = native::loops_for(s.available);
+            if (q.computed) return {native::implement_computed(q, s, loops)};
+            return {native::implement(q, canonicalize(q), s, loops)};
+        }};

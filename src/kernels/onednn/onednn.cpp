@@ -63,29 +63,22 @@ class nothing final : public implementation {
     void run(const arguments &) const override {}
 };
 
-class onednn_kernel final : public kernel {
-  public:
-    kernel_kind kind() const override { return kernel_kind::onednn; }
-    attempt prepare(const quantization &q, const settings &s) const override {
-        if (auto why = refusal(q)) return {{}, *why};
-        if (volume(q.src.dims) == 0) return {std::make_unique<nothing>()};
-        const auto forms = canonicalize(q);
-        if (auto why = refusal(q, forms)) return {{}, *why};
-        // oneDNN splits the work for the number of threads that it sees here.
-        return translated([&] {
-            attempt result;
-            run_controlled([&] { result.made = std::make_unique<onednn_implementation>(q, forms.front()); }, s.threads);
-            return result;
-        });
-    }
-};
+attempt prepare(const quantization &q, const settings &s) {
+    if (auto why = refusal(q)) return {{}, *why};
+    if (volume(q.src.dims) == 0) return {std::make_unique<nothing>()};
+    const auto forms = canonicalize(q);
+    if (auto why = refusal(q, forms)) return {{}, *why};
+    // oneDNN splits the work for the number of threads that it sees here.
+    return translated([&] {
+        attempt result;
+        run_controlled([&] { result.made = std::make_unique<onednn_implementation>(q, forms.front()); }, s.threads);
+        return result;
+    });
+}
 
 } // namespace
 } // namespace onednn
 
-const kernel &onednn_kernel() {
-    static const onednn::onednn_kernel instance;
-    return instance;
-}
+constinit const kernel onednn_kernel = {kernel_kind::onednn, onednn::prepare};
 
 } // namespace dynquant::kernels

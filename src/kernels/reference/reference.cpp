@@ -174,19 +174,12 @@ class reference_implementation final : public implementation {
     statement statement_;
 };
 
-class reference final : public kernel {
-  public:
-    kernel_kind kind() const override { return kernel_kind::reference; }
-    attempt prepare(const quantization &q, const settings &) const override {
-        return {std::make_unique<reference_implementation>(q)};
-    }
-};
+attempt prepare(const quantization &q, const settings &) {
+    return {std::make_unique<reference_implementation>(q)};
+}
 
 } // namespace
 
-const kernel &reference_kernel() {
-    static const reference instance;
-    return instance;
-}
+constinit const kernel reference_kernel = {kernel_kind::reference, prepare};
 
 } // namespace dynquant::kernels
