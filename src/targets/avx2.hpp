@@ -230,10 +230,6 @@ struct avx2 : vector_operators<32>, avx2_bytes {
         const __m128i places = _mm_setr_epi8(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15);
         return in_fours(_mm256_shuffle_epi8(bytes, _mm256_broadcastsi128_si256(places)));
     }
-    template <bool InPairs, typename Integer>
-    requires(sizeof(Integer) == 1) static several<avx2, 1> pack(const Integer *, reals a, reals b, reals c, reals d) {
-        return {in_order<InPairs>(bytes<Integer>(words(a, b), words(c, d)))};
-    }
     // These pack one vector, and store it.
     static __m128i words(integers a) {
         return _mm_packs_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
@@ -256,10 +252,17 @@ struct avx2 : vector_operators<32>, avx2_bytes {
     static integers select_greater_bytes(integers a, integers b, integers then) {
         return _mm256_and_si256(then, _mm256_cmpgt_epi8(a, b));
     }
-    /// To 16 bits: integers, f16 and bf16.
-    template <bool InPairs, typename T>
-    requires(sizeof(T) == 2 && !InPairs) static several<avx2, 2> pack(const T *p, reals a, reals b, reals c, reals d) {
-        return {to_words(p, a, b), to_words(p, c, d)};
+    /// To 16 bits.
+    static integers pack(const float16_bits *, reals a, reals b) {
+        return _mm256_set_m128i(to_float16(b), to_float16(a));
+    }
+    static integers pack(const bfloat16_bits *, reals a, reals b) {
+        const auto upper = [](reals x) { return _mm256_srli_epi32(rounded_to_upper_half(x), 16); };
+        return in_fours(_mm256_packus_epi32(upper(a), upper(b)));
+    }
+    template <typename Integer>
+    static integers pack(const Integer *, reals a, reals b) {
+        return in_fours(std::is_signed_v<Integer> ? words(a, b) : _mm256_packus_epi32(to_integers(a), to_integers(b)));
     }
     static constexpr std::int64_t looked_up = 0; // tables of sixteen pay in AVX-512 only
   private:
@@ -273,13 +276,6 @@ struct avx2 : vector_operators<32>, avx2_bytes {
         const __m256i quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x400000));
         const __m256i is_nan = _mm256_castps_si256(_mm256_cmp_ps(a, a, _CMP_UNORD_Q));
         return _mm256_blendv_epi8(rounded, quiet, is_nan);
-    }
-    static integers to_words(const float16_bits *, reals a, reals b) {
-        return _mm256_set_m128i(to_float16(b), to_float16(a));
-    }
-    static integers to_words(const bfloat16_bits *, reals a, reals b) {
-        const auto upper = [](reals x) { return _mm256_srli_epi32(rounded_to_upper_half(x), 16); };
-        return in_fours(_mm256_packus_epi32(upper(a), upper(b)));
     }
 
     /// The first `count` bytes, at most 8, zeros beyond.
@@ -322,12 +318,6 @@ struct avx2 : vector_operators<32>, avx2_bytes {
         if (count & 1) std::memcpy(to, &low, 1);
     }
 
-    /// Converts to 16-bit integers, saturated.
-    template <typename Integer>
-    static integers to_words(const Integer *, reals a, reals b) {
-        const __m256i x = _mm256_cvtps_epi32(a), y = _mm256_cvtps_epi32(b);
-        return in_fours(std::is_signed_v<Integer> ? _mm256_packs_epi32(x, y) : _mm256_packus_epi32(x, y));
-    }
     /// Restores column order of packed words.
     static __m256i in_fours(__m256i words) { return _mm256_permute4x64_epi64(words, _MM_SHUFFLE(3, 1, 2, 0)); }
 };

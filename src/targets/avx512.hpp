@@ -180,10 +180,6 @@ struct avx512 : vector_operators<64>, avx512_bytes {
         const __m128i places = _mm_setr_epi8(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15);
         return in_fours(_mm512_shuffle_epi8(bytes, _mm512_broadcast_i32x4(places)));
     }
-    template <bool InPairs, typename Integer>
-    requires(sizeof(Integer) == 1) static several<avx512, 1> pack(const Integer *, reals a, reals b, reals c, reals d) {
-        return {in_order<InPairs>(bytes<Integer>(words(a, b), words(c, d)))};
-    }
     // These pack one vector, and store it.
     static __m256i words(integers a) { return _mm512_cvtsepi32_epi16(a); }
     static __m256i words(reals a) { return words(to_integers(a)); }
@@ -208,11 +204,18 @@ struct avx512 : vector_operators<64>, avx512_bytes {
     static integers select_greater_bytes(integers a, integers b, integers then) {
         return _mm512_maskz_mov_epi8(_mm512_cmpgt_epi8_mask(a, b), then);
     }
-    /// To 16 bits: integers, f16 and bf16.
-    template <bool InPairs, typename T>
-    requires(sizeof(T) == 2 && !InPairs) static several<avx512, 2> pack(
-            const T *p, reals a, reals b, reals c, reals d) {
-        return {to_words(p, a, b), to_words(p, c, d)};
+    /// To 16 bits.
+    static integers pack(const float16_bits *, reals a, reals b) {
+        return _mm512_inserti64x4(_mm512_castsi256_si512(to_float16(a)), to_float16(b), 1);
+    }
+    static integers pack(const bfloat16_bits *, reals a, reals b) { // the upper halves
+        const __m512i odds = _mm512_set_epi16(63, 61, 59, 57, 55, 53, 51, 49, 47, 45, 43, 41, 39, 37, 35, 33, 31, 29,
+                27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
+        return _mm512_permutex2var_epi16(rounded_to_upper_half(a), odds, rounded_to_upper_half(b));
+    }
+    template <typename Integer>
+    static integers pack(const Integer *, reals a, reals b) {
+        return in_fours(std::is_signed_v<Integer> ? words(a, b) : _mm512_packus_epi32(to_integers(a), to_integers(b)));
     }
     // Lookup in a table of 32 by the low bits of an index.
     static constexpr bool has_tables_of_32 = true;
@@ -238,7 +241,7 @@ struct avx512 : vector_operators<64>, avx512_bytes {
     static reals table_of(const float *, reals values) { return values; }
     template <typename Real>
     static integers table_of(const Real *p, reals values) {
-        return to_words(p, values, values);
+        return pack(p, values, values);
     }
     static several<avx512, 2> look_up(const unsigned char *packed, reals table) {
         const auto sixteen = [&](int k) {
@@ -266,15 +269,6 @@ struct avx512 : vector_operators<64>, avx512_bytes {
         return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
     }
     static __m256i to_float16(reals a) { return _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT); }
-    static integers to_words(const float16_bits *, reals a, reals b) {
-        return _mm512_inserti64x4(_mm512_castsi256_si512(to_float16(a)), to_float16(b), 1);
-    }
-    /// Rounds to bf16: the upper halves.
-    static integers to_words(const bfloat16_bits *, reals a, reals b) {
-        const __m512i odds = _mm512_set_epi16(63, 61, 59, 57, 55, 53, 51, 49, 47, 45, 43, 41, 39, 37, 35, 33, 31, 29,
-                27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
-        return _mm512_permutex2var_epi16(rounded_to_upper_half(a), odds, rounded_to_upper_half(b));
-    }
     /// Rounds to nearest even: adds just under half a unit, plus 1 if the last kept bit is odd. NaN gets the quiet bit
     /// instead, since its upper half may be that of infinity. VCVTNEPS2BF16 would flush subnormals.
     static integers rounded_to_upper_half(reals a) {
@@ -285,13 +279,6 @@ struct avx512 : vector_operators<64>, avx512_bytes {
         return _mm512_castps_si512(_mm512_fixupimm_ps(_mm512_castsi512_ps(rounded), a, quiet_nan, 0));
     }
 
-    /// Converts to 16-bit integers, saturated. Packs within 128-bit quarters, then restores column order.
-    template <typename Integer>
-    static integers to_words(const Integer *, reals a, reals b) {
-        const __m512i x = _mm512_cvtps_epi32(a), y = _mm512_cvtps_epi32(b);
-        const __m512i both = std::is_signed_v<Integer> ? _mm512_packs_epi32(x, y) : _mm512_packus_epi32(x, y);
-        return in_fours(both);
-    }
     /// Restores column order of packed words.
     static __m512i in_fours(__m512i words) {
         return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), words);

@@ -32,9 +32,12 @@ struct avx512_fp16 {
     static integers to_integers(reals x) { return _mm512_cvtph_epi16(x); }
     static integers add_saturated(integers a, integers b) { return _mm512_adds_epi16(a, b); }
 
-    template <bool InPairs, typename Integer>
-    static several<avx512_fp16, 2> pack(const Integer *, integers a, integers b, integers c, integers d) {
-        return {to_bytes<Integer>(a, b), to_bytes<Integer>(c, d)};
+    /// To 8 bits. Packs within each 128-bit quarter, so the groups of eight bytes have the order a0 b0 a1 b1 ..., then
+    /// restores column order.
+    template <typename Integer>
+    static integers pack(const Integer *, integers a, integers b) {
+        const __m512i both = std::is_signed_v<Integer> ? _mm512_packs_epi16(a, b) : _mm512_packus_epi16(a, b);
+        return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), both);
     }
     static void store(void *p, integers a) { avx512::store(p, a); }
     static void store_bytes(void *p, std::int64_t count, integers a) { avx512::store_bytes(p, count, a); }
@@ -47,14 +50,6 @@ struct avx512_fp16 {
     static std::uint32_t first_lanes(std::int64_t count) {
         const auto clipped = count < 0 ? 0 : count < lanes ? count : lanes;
         return _bzhi_u32(~0U, static_cast<unsigned>(clipped));
-    }
-
-    /// Packs within each 128-bit quarter, so the groups of eight bytes have the order a0 b0 a1 b1 ..., then restores
-    /// column order.
-    template <typename Integer>
-    static __m512i to_bytes(integers a, integers b) {
-        const __m512i both = std::is_signed_v<Integer> ? _mm512_packs_epi16(a, b) : _mm512_packus_epi16(a, b);
-        return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), both);
     }
 };
 

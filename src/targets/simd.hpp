@@ -18,7 +18,7 @@
 //     select_less(a, b, then, otherwise)       lane by lane
 //     as_reals, as_integers           the same bits
 //     to_reals, to_integers           converted, to nearest even
-//     pack(type, a, b, c, d)          to elements of 8 or 16 bits, rounded and saturated; but NaN and both infinities
+//     pack(type, a, b)                to elements of half the width, rounded and saturated; but NaN and both infinities
 //                                     become the lowest integer, as x86 converts all that s32 lacks to its lowest value
 //
 // Formulas of types that have FMA count on the last rule: for x near -FLT_MAX they may give +infinity

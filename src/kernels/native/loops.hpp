@@ -49,17 +49,22 @@ template <typename V, typename W, int count>
     }
 }
 
-/// Four vectors of results, rounded and saturated to a narrower type.
+/// Four vectors of results, rounded and saturated to elements of half the width of a lane, or to bytes.
 template <typename V, bool InPairs, typename Dst, typename Result>
 [[gnu::always_inline]] inline auto pack(const Dst *p, const Result (&r)[4]) {
-    return V::template pack<InPairs>(p, r[0], r[1], r[2], r[3]);
-}
-template <typename V, bool InPairs, typename Dst>
-[[gnu::always_inline]] inline auto pack(const Dst *, const real_and_zero_point<V> (&r)[4]) {
-    const auto words = [&](int k) {
-        return V::add_saturated(V::words(r[k].real, r[k + 1].real), V::words(r[k].zero_point, r[k + 1].zero_point));
-    };
-    return simd::several<V, 1> {V::template in_order<InPairs>(V::template bytes<Dst>(words(0), words(2)))};
+    if constexpr (2 * sizeof(Dst) * V::lanes == sizeof(typename V::integers)) {
+        static_assert(!InPairs);
+        return simd::several<V, 2> {V::pack(p, r[0], r[1]), V::pack(p, r[2], r[3])};
+    } else {
+        const auto words = [&](int k) {
+            if constexpr (std::is_same_v<Result, real_and_zero_point<V>>)
+                return V::add_saturated(
+                        V::words(r[k].real, r[k + 1].real), V::words(r[k].zero_point, r[k + 1].zero_point));
+            else
+                return V::words(r[k], r[k + 1]);
+        };
+        return simd::several<V, 1> {V::template in_order<InPairs>(V::template bytes<Dst>(words(0), words(2)))};
+    }
 }
 
 /// Packs one vector of results likewise, and stores it.
