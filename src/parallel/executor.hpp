@@ -31,14 +31,15 @@ inline void run_here(int parts, void (*function)(const void *body, int index), c
 DYNQUANT_PRIVATE_API int machine_threads();
 
 namespace detail {
-DYNQUANT_PRIVATE_API void run_controlled(void (*function)(const void *body), const void *body);
+DYNQUANT_PRIVATE_API void run_controlled(void (*function)(const void *body), const void *body, int threads);
 } // namespace detail
 
 /// Calls body(), for instance a call of oneDNN, under float_control. TBB tasks that body() starts also run under it, on
-/// any thread; by default they would have the control word of the thread that made their arena.
+/// any thread; by default they would have the control word of the thread that made their arena. Meanwhile this thread
+/// executes no other TBB tasks, so it may hold locks. body() sees at most `threads` threads of TBB, unless that is 0.
 template <typename Body>
-void run_controlled(const Body &body) {
-    detail::run_controlled([](const void *b) { (*static_cast<const Body *>(b))(); }, &body);
+void run_controlled(const Body &body, int threads = 0) {
+    detail::run_controlled([](const void *b) { (*static_cast<const Body *>(b))(); }, &body, threads);
 }
 
 /// The threads of the OpenMP runtime that a library uses, or nullptr if it uses none. `user` is an address in that

@@ -24,6 +24,8 @@ namespace {
     if (*path != '\0') dlopen(path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE); // empty: the program itself
 }
 
+using context = tbb::task_group_context;
+
 int concurrency() {
     return !may_use_threads() ? 1 : tbb::this_task_arena::max_concurrency();
 }
@@ -32,11 +34,21 @@ void run(int parts, void (*function)(const void *, int), const void *body) {
     if (!may_use_threads()) return run_here(parts, function, body);
     // TBB splits the range with floating-point arithmetic, which could trap or raise flags under the caller's control
     // word. The context passes this thread's current word to the workers.
-    using context = tbb::task_group_context;
     context under_control(context::bound, context::default_traits | context::fp_settings);
     const auto run_one = [=](int index) { function(body, index); };
     tbb::this_task_arena::isolate(
             [&] { tbb::parallel_for(0, parts, run_one, tbb::static_partitioner(), under_control); });
+}
+
+/// Calls function(body) as a loop of one task, which stays on this thread. Its context captures this thread's control
+/// word, and loops started in the task, such as oneDNN's, inherit that. Outside a task they would run under the control
+/// word that the thread had when it first used TBB.
+void run_as_task(void (*function)(const void *), const void *body) {
+    context under_control(context::isolated, context::default_traits | context::fp_settings);
+    tbb::this_task_arena::isolate([&] {
+        tbb::parallel_for(
+                0, 1, [=](int) { function(body); }, tbb::simple_partitioner(), under_control);
+    });
 }
 
 } // namespace
@@ -49,12 +61,11 @@ int machine_threads() {
     return tbb::info::default_concurrency();
 }
 
-void detail::run_controlled(void (*function)(const void *), const void *body) {
-    using context = tbb::task_group_context;
+void detail::run_controlled(void (*function)(const void *), const void *body, int threads) {
     const float_control control;
     if (!may_use_threads()) return function(body);
-    context under_control(context::isolated, context::default_traits | context::fp_settings);
-    tbb::task_group(under_control).run_and_wait([=] { function(body); });
+    if (threads == 0 || threads >= tbb::this_task_arena::max_concurrency()) return run_as_task(function, body);
+    tbb::task_arena(threads).execute([=] { run_as_task(function, body); });
 }
 
 } // namespace dynquant::parallel

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "dynquant/quantization.hpp"
-#include "kernels/onednn/threads.hpp"
 #include "parallel/executor.hpp"
 #include "parallel/parallel.hpp"
 #include "support/program.hpp"
@@ -56,7 +55,7 @@ TEST_F(forked, a_child_of_several_threads_runs_every_part_itself_without_tbb) {
         };
         parallel::for_each_part(4, 4, [&](parallel::range) { look(); });
         parallel::run_controlled(look);
-        kernels::onednn::run_controlled(look);
+        parallel::run_controlled(look, 2);
         return calls == 6 && in_tbb == 0 && parallel::concurrency() == 1;
     };
     EXPECT_FALSE(runs_alone()) << "here TBB is used";

@@ -4,7 +4,8 @@
 #include "kernels/onednn/call.hpp"
 #include "kernels/onednn/lowering.hpp"
 #include "kernels/onednn/support.hpp"
-#include "kernels/onednn/threads.hpp"
+#include "parallel/executor.hpp"
+#include "parallel/float_control.hpp"
 #include "parallel/pool.hpp"
 #include "quantization/onednn_type.hpp"
 #include "quantization/shape.hpp"
@@ -22,6 +23,22 @@ auto translated(const F &f) {
     } catch (const dnnl::error &e) {
         throw error(from_onednn(e.status), concat("onednn: ", e.message));
     }
+}
+
+/// parallel::run_controlled() for a body that calls oneDNN, whose threads may be OpenMP's.
+template <typename Body>
+void run_controlled(const Body &body, int threads = 0) {
+    static const bool on_openmp = [] {
+        if (dnnl_version()->cpu_runtime != DNNL_RUNTIME_OMP) return false;
+        parallel::openmp_executor(reinterpret_cast<const void *>(dnnl_version));
+        return true;
+    }();
+    if (!on_openmp) return parallel::run_controlled(body, threads);
+    // An OpenMP worker keeps the control word that it started with; no call changes it. A team of one thread has the
+    // word that is set here.
+    const parallel::float_control control;
+    const parallel::scoped_openmp_threads alone(1);
+    body();
 }
 
 class onednn_implementation final : public implementation {
