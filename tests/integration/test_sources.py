@@ -130,13 +130,13 @@ class Sources(unittest.TestCase):
     def test_a_forbidden_include_is_found(self):
         source = self.tree({
             "quantization/check.cpp": '#include "quantization/shape.hpp"\n#include "kernels/kernels.hpp"\n',
-            "kernels/native/native.cpp": '#include "kernels/onednn/call.hpp"\n',
+            "kernels/native/plan.cpp": '#include "kernels/onednn/lowering.hpp"\n',
             "kernels/kernels.cpp": '#include "kernels/native/plan.hpp"\n',
             "elsewhere/new.cpp": "",
         })
         self.assertEqual(forbidden_includes(source), [
             ("elsewhere/new.cpp", "a layer of the table in test_sources.py"),
-            ("kernels/native/native.cpp", "kernels/onednn/call.hpp"),
+            ("kernels/native/plan.cpp", "kernels/onednn/lowering.hpp"),
             ("quantization/check.cpp", "kernels/kernels.hpp"),
         ])
 

@@ -1,6 +1,5 @@
 #include "kernels/onednn/lowering.hpp"
 
-#include "kernels/onednn/layout.hpp"
 #include "quantization/onednn_type.hpp"
 
 namespace dynquant::kernels::onednn {
@@ -16,6 +15,19 @@ dnnl::memory::desc descriptor(const std::vector<axis> &axes, std::int64_t axis::
 }
 
 } // namespace
+
+std::vector<axis> axes_of(const canonical_form &form) {
+    std::vector<axis> axes(form.loops, form.loops + form.loop_count);
+    axes.push_back(form.row);
+    return axes;
+}
+
+int parameter_mask(const std::vector<axis> &axes) {
+    int mask = 0;
+    for (std::size_t i = 0; i < axes.size(); ++i)
+        if (axes[i].parameter_stride != 0) mask |= 1 << i;
+    return mask;
+}
 
 dnnl::reorder::primitive_desc lower(const quantization &q, const canonical_form &form, const dnnl::engine &engine) {
     const auto axes = axes_of(form);

@@ -1,7 +1,9 @@
 // The onednn kernel: one dnnl::reorder with scale and zero-point attributes. prepare() builds the reorder, which all
 // calls share. Objects that calls cannot share come from a pool.
+#include <array>
+
+#include "elements/load_store.hpp"
 #include "kernels/kernel.hpp"
-#include "kernels/onednn/call.hpp"
 #include "kernels/onednn/lowering.hpp"
 #include "kernels/onednn/support.hpp"
 #include "parallel/executor.hpp"
@@ -24,6 +26,67 @@ auto translated(const F &f) {
         throw error(from_onednn(e.status), concat("onednn: ", e.message));
     }
 }
+
+/// Memory without a buffer; each call binds one.
+dnnl::memory unbound(const dnnl::memory::desc &desc, const dnnl::engine &engine) {
+    return dnnl::memory(desc, engine, DNNL_MEMORY_NONE);
+}
+
+dnnl::memory::desc vector_of(std::int64_t count, dnnl::memory::data_type type) {
+    return dnnl::memory::desc({count}, type, dnnl::memory::format_tag::a);
+}
+
+void bind(dnnl::memory &memory, const void *buffer) {
+    memory.set_data_handle(const_cast<void *>(buffer)); // oneDNN writes to dst only
+}
+
+/// Stream, memory objects and scratchpad of a call. Not thread-safe: concurrent calls need one object each.
+class call {
+  public:
+    call(const quantization &q, const dnnl::reorder::primitive_desc &description) {
+        const dnnl::engine engine = description.get_engine();
+        const int parameters = parameter_argument(q);
+        const auto count = *volume(parameter_dims(q.src.dims, q.scales.block));
+        stream_ = dnnl::stream(engine);
+        add(DNNL_ARG_SRC, src_ = unbound(description.src_desc(), engine));
+        add(DNNL_ARG_DST, dst_ = unbound(description.dst_desc(), engine));
+        add(DNNL_ARG_ATTR_SCALES | parameters,
+                scales_ = unbound(vector_of(count, dnnl::memory::data_type::f32), engine));
+        if (q.zero_points) {
+            zero_point_type_ = q.zero_points->type;
+            zero_point_ = dnnl::memory(vector_of(1, dnnl::memory::data_type::s32), engine, &zero_point_value_);
+            add(DNNL_ARG_ATTR_ZERO_POINTS | parameters, zero_point_);
+        }
+        if (description.scratchpad_desc().get_size() > 0) {
+            scratchpad_ = dnnl::memory(description.scratchpad_desc(), engine);
+            add(DNNL_ARG_SCRATCHPAD, scratchpad_);
+        }
+    }
+    call(const call &) = delete;
+    call &operator=(const call &) = delete;
+
+    dnnl_status_t run(const dnnl::reorder &primitive, const arguments &args) {
+        bind(src_, args.src);
+        bind(dst_, args.dst);
+        bind(scales_, args.scales);
+        if (zero_point_type_)
+            zero_point_value_ = static_cast<std::int32_t>(load(*zero_point_type_, args.zero_points, 0));
+        // The C function, because the C++ one takes a map, which each call would have to build.
+        return dnnl_primitive_execute(primitive.get(), stream_.get(), exec_arg_count_, exec_args_.data());
+    }
+
+  private:
+    void add(int argument, const dnnl::memory &memory) {
+        exec_args_[static_cast<std::size_t>(exec_arg_count_++)] = {argument, memory.get()};
+    }
+
+    dnnl::stream stream_;
+    dnnl::memory src_, dst_, scales_, zero_point_, scratchpad_;
+    std::optional<data_type> zero_point_type_;
+    std::int32_t zero_point_value_ = 0; // a reorder takes s32 only
+    std::array<dnnl_exec_arg_t, 5> exec_args_ = {};
+    int exec_arg_count_ = 0;
+};
 
 /// parallel::run_controlled() for a body that calls oneDNN, whose threads may be OpenMP's.
 template <typename Body>

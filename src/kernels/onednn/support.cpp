@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/onednn/layout.hpp"
+#include "kernels/onednn/lowering.hpp"
 #include "quantization/onednn_limits.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/strict_equivalence.hpp"
