@@ -53,13 +53,10 @@ template <typename Enum>
 void set_word(Enum &choice, const op_record &op, dnnl_graph_op_attr_t attr) {
     const auto *word = find_attribute<std::string>(op, attr);
     if (!word) return;
-    std::vector<std::string> words; // enumerators count from 0
-    for (int i = 0; const char *name = find_name(static_cast<Enum>(i)); ++i) {
-        words.emplace_back(name);
-        choice = static_cast<Enum>(i);
-        if (words.back() == *word) return;
-    }
-    refuse_word(op, attribute_name(attr).c_str(), words, *word);
+    const auto words = all_names<Enum>();
+    const auto found = std::ranges::find(words, *word);
+    if (found == words.end()) refuse_word(op, attribute_name(attr).c_str(), words, *word);
+    choice = static_cast<Enum>(found - words.begin());
 }
 
 /// Changes single choices of a rule.

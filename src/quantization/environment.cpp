@@ -1,41 +1,39 @@
 #include "quantization/environment.hpp"
 
-#include <array>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <string>
 
-#include "quantization/text.hpp"
+#include "quantization/names.hpp"
 
 namespace dynquant::environment {
 namespace {
 
-template <typename Value, std::size_t N>
-std::optional<Value> read_choice(const char *variable, const std::array<Value, N> &values) {
+/// A variable's place among the words that it may have.
+std::optional<int> read_choice(const char *variable, const std::vector<std::string> &words) {
     const char *text = std::getenv(variable);
     if (!text || !*text) return std::nullopt;
-    using dynquant::to_string, std::to_string; // the latter of a level
-    std::vector<std::string> names;
-    for (const auto value : values) {
-        names.emplace_back(to_string(value));
-        if (names.back() == text) return value;
-    }
-    std::string expected;
-    for (std::size_t i = 0; i < N; ++i)
-        expected += (i == 0 ? "" : i + 1 == N ? " or " : ", ") + names[i];
+    const auto found = std::ranges::find(words, text);
+    if (found != words.end()) return static_cast<int>(found - words.begin());
     throw error(status::invalid_arguments,
-            concat(variable, ": expected ", expected, ", given '", text, "'", suggest(text, names)));
+            concat(variable, ": expected ", alternatives(words, std::identity {}), ", given '", text, "'",
+                    suggest(text, words)));
+}
+
+template <typename Enum>
+std::optional<Enum> read_enumerator(const char *variable) {
+    const auto place = read_choice(variable, all_names<Enum>());
+    return place ? std::optional(static_cast<Enum>(*place)) : std::nullopt;
 }
 
 } // namespace
 
 std::optional<kernel_kind> kernel() {
-    return read_choice(
-            "DYNQUANT_KERNEL", std::array {kernel_kind::native, kernel_kind::onednn, kernel_kind::reference});
+    return read_enumerator<kernel_kind>("DYNQUANT_KERNEL");
 }
 
 std::optional<isa> max_isa() {
-    return read_choice("DYNQUANT_MAX_ISA", std::array {isa::scalar, isa::avx2, isa::avx512, isa::neon});
+    return read_enumerator<isa>("DYNQUANT_MAX_ISA");
 }
 
 targets::features usable_features(std::optional<isa> cap) {
@@ -47,7 +45,7 @@ targets::features usable_features(std::optional<isa> cap) {
 int verbose() {
     static const int level = [] {
         try {
-            return read_choice("DYNQUANT_VERBOSE", std::array {0, 1, 2}).value_or(0);
+            return read_choice("DYNQUANT_VERBOSE", {"0", "1", "2"}).value_or(0);
         } catch (const error &e) { // it changes no results, so it stops no program
             std::fprintf(stderr, "dynquant: %s; no line is printed\n", e.what());
             return 0;

@@ -27,15 +27,21 @@ std::string name_or_number(Enum value) {
     return name ? name : concat("number ", static_cast<int>(value));
 }
 
+/// The names of an enumeration, whose enumerators count from 0.
+template <typename Enum>
+std::vector<std::string> all_names() {
+    std::vector<std::string> names;
+    for (int i = 0; const char *name = find_name(static_cast<Enum>(i)); ++i)
+        names.emplace_back(name);
+    return names;
+}
+
 /// "direction: expected quantize or dequantize, given number 7", or nothing for an enumerator.
 template <typename Enum>
 std::optional<std::string> wrong_enumerator(const char *where, Enum value) {
     if (find_name(value)) return std::nullopt;
-    std::vector<const char *> names; // enumerators count from 0
-    for (int i = 0; const char *name = find_name(static_cast<Enum>(i)); ++i)
-        names.push_back(name);
-    return concat(
-            where, ": expected ", alternatives(names, std::identity {}), ", given number ", static_cast<int>(value));
+    return concat(where, ": expected ", alternatives(all_names<Enum>(), std::identity {}), ", given number ",
+            static_cast<int>(value));
 }
 
 } // namespace dynquant
