@@ -75,10 +75,7 @@ class prepared final : public kernels::implementation {
         , computes_(q.computed)
         , writes_dst_(!q.computed || !q.computed->scales_only)
         , writes_zero_points_(q.computed && q.zero_points)
-        , src_name_(names.src)
-        , dst_name_(names.dst)
-        , scales_name_(names.scales)
-        , zero_points_name_(names.zero_points)
+        , names_(names)
         , scales_(names.scales, q.computed ? nullptr : &q.scales)
         , zero_points_(names.zero_points, q.computed ? nullptr : address_of(q.zero_points))
         , second_scales_(names.second_scales, address_of(q.second_scales)) {
@@ -89,11 +86,11 @@ class prepared final : public kernels::implementation {
 
     void run(const arguments &given) const override {
         if (empty_) return;
-        if (!given.src) refuse_null(src_name_);
+        if (!given.src) refuse_null(names_.src);
         arguments args = {given.src, scales_.or_known(given.scales), zero_points_.or_known(given.zero_points),
                 given.dst, nullptr, nullptr, nullptr};
         if (has_optional_arguments_) bind_optional_arguments(given, args); // saves time for the other statements
-        if (!given.dst && writes_dst_) refuse_null(dst_name_);
+        if (!given.dst && writes_dst_) refuse_null(names_.dst);
         if (description_.empty()) return kernel_->run(args);
         const parallel::float_control control;
         run_and_print(args);
@@ -105,8 +102,8 @@ class prepared final : public kernels::implementation {
         if (!computes_) return;
         args.computed_scales = given.computed_scales;
         args.computed_zero_points = given.computed_zero_points;
-        if (!given.computed_scales) refuse_null(scales_name_);
-        if (!given.computed_zero_points && writes_zero_points_) refuse_null(zero_points_name_);
+        if (!given.computed_scales) refuse_null(names_.scales);
+        if (!given.computed_zero_points && writes_zero_points_) refuse_null(names_.zero_points);
     }
 
     // Not inlined, so that compilers do not move arithmetic out of float_control's scope.
@@ -116,7 +113,7 @@ class prepared final : public kernels::implementation {
 
     std::unique_ptr<implementation> kernel_;
     bool empty_, has_optional_arguments_, computes_, writes_dst_, writes_zero_points_;
-    const char *src_name_, *dst_name_, *scales_name_, *zero_points_name_;
+    kernels::argument_names names_;
     parameter_argument scales_, zero_points_, second_scales_;
     std::string description_; // empty: verbose is off
 };
