@@ -250,8 +250,8 @@ std::optional<problem> check_global_scale(const quantization &q) {
     return std::nullopt;
 }
 
-} // namespace
-
+/// The part of check() that depends on the rule: whether `rule`, which need not be q's, has the direction, parameters
+/// and types of q.
 std::optional<problem> check_under(const quantization &q, numerics rule) {
     if (auto p = check_place_of_global_scale(q, rule)) return p;
     if (q.computed && q.dir != direction::quantize)
@@ -260,6 +260,8 @@ std::optional<problem> check_under(const quantization &q, numerics rule) {
     if (auto p = q.computed ? check_computed(q, rule) : std::nullopt) return p;
     return check_types(q, rule);
 }
+
+} // namespace
 
 std::optional<problem> check(const quantization &q) {
     if (auto p = check_enumerators({wrong_enumerator("direction", q.dir), wrong_enumerator("numerics", q.rule),
@@ -278,6 +280,18 @@ std::optional<problem> check(const quantization &q) {
     if (auto p = check_parameter("scales", q.scales, q.src.dims)) return p;
     if (auto p = check_zero_points(q)) return p;
     return check_global_scale(q);
+}
+
+std::optional<std::string> differs_from_strict(const quantization &q) {
+    if (q.rule != numerics::onnx) return std::nullopt;
+    if (q.division != precision::f32)
+        return concat("the division is one in ", to_string(q.division), ", and numerics strict divides in f32");
+    if (q.saturate && !traits(q.dst.type).integral) return "dst saturates, and overflows under numerics strict";
+    if (const auto wrong = check_under(q, numerics::strict))
+        return concat("numerics strict has no such types: ", wrong->message);
+    if (q.dir == direction::quantize && q.zero_points)
+        return "zero points are added to the rounded quotients, and under numerics strict to those not yet rounded";
+    return std::nullopt;
 }
 
 dims per_tensor(const dims &extents) {
