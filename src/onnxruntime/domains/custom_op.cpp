@@ -5,8 +5,6 @@
 
 #include "onnxruntime/common/status.hpp"
 #include "onnxruntime/common/threads.hpp"
-#include "onnxruntime/domains/inference.hpp"
-#include "onnxruntime/domains/node_info.hpp"
 
 namespace dynquant::onnxruntime {
 namespace {

@@ -6,6 +6,7 @@
 
 #include <onnxruntime_c_api.h>
 
+#include "onnxruntime/common/kernel.hpp"
 #include "onnxruntime/domains/operators.hpp"
 
 namespace dynquant::onnxruntime {
@@ -21,5 +22,14 @@ struct custom_op : OrtCustomOp {
     registration operation;
     std::vector<onnx::element_type> inputs, outputs;
 };
+
+/// Sets types and shapes of a node's outputs before there is a kernel. `op` need not have the types of the node: ONNX
+/// Runtime asks the first operator with the name.
+void infer_outputs(const custom_op &op, OrtShapeInferContext &context);
+
+/// The node that a kernel is made for, without shapes.
+onnx::node read_node(const custom_op &op, const OrtKernelInfo &info);
+/// The places of that node's tensors, with its constants.
+node_ports read_ports(const custom_op &op, const OrtKernelInfo &info, const onnx::node &n);
 
 } // namespace dynquant::onnxruntime

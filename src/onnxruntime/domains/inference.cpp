@@ -1,5 +1,4 @@
-#include "onnxruntime/domains/inference.hpp"
-
+// Types and shapes of the outputs, before there is a kernel.
 #include <algorithm>
 #include <atomic>
 #include <limits>
@@ -7,6 +6,7 @@
 
 #include "onnx/op_schema.hpp"
 #include "onnxruntime/common/status.hpp"
+#include "onnxruntime/domains/custom_op.hpp"
 #include "quantization/shape.hpp"
 
 namespace dynquant::onnxruntime {

@@ -1,8 +1,8 @@
-#include "onnxruntime/domains/node_info.hpp"
-
+// A node as ONNX Runtime describes it.
 #include "onnx/op_schema.hpp"
 #include "onnxruntime/common/status.hpp"
 #include "onnxruntime/common/tensor.hpp"
+#include "onnxruntime/domains/custom_op.hpp"
 
 namespace dynquant::onnxruntime {
 namespace {
