@@ -122,13 +122,11 @@ constexpr statement_set quantizes_in(precision division) {
 
 template <typename V, typename Dst>
 constexpr family strict() {
-    using guarded = corrected_quotient<V, real_zero<V>>;
+    using guarded = std::conditional_t<V::has_fma, corrected_quotient<V, real_zero<V>>, void>;
     using any_parameters = division<V>;
-    const auto statements = quantizes_to<Dst>(numerics::strict);
-    if constexpr (!V::has_fma) {
-        return family_of<V, any_parameters, float, Dst>(statements, prepare_quotients<any_parameters, void, false>);
-    } else {
-        auto f = family_of<V, any_parameters, float, Dst>(statements, prepare_quotients<any_parameters, guarded, true>);
+    auto f = family_of<V, any_parameters, float, Dst>(
+            quantizes_to<Dst>(numerics::strict), prepare_quotients<any_parameters, guarded, true>);
+    if constexpr (V::has_fma) {
         f.guarded = in_all_forms<V, guarded, float, Dst>();
         f.no_zero_points = in_all_forms<V, two_part_product<V>, float, Dst>();
         fuse_reals<V, guarded, Dst>(f.guarded);
@@ -145,8 +143,8 @@ constexpr family strict() {
         };
         f.flat = flat_quotient<V, guarded, Dst>;
         f.exact.min_elements_to_test = 16 * 1024; // the test costs as much as an operation for a few thousand elements
-        return f;
     }
+    return f;
 }
 
 template <typename V, typename Dst>
@@ -162,21 +160,19 @@ constexpr family any() {
 template <typename V, typename Dst>
 constexpr family onnx() {
     using any_parameters = limited_division<V, float>;
-    const auto statements = quantizes_in<Dst>(precision::f32);
-    if constexpr (!V::has_fma) {
-        return family_of<V, any_parameters, float, Dst>(statements, prepare_quotients<any_parameters, void, false>);
-    } else {
-        using guarded = corrected_quotient<V, word_zero<V>>;
+    using guarded = std::conditional_t<V::has_fma, corrected_quotient<V, word_zero<V>>, void>;
+    auto f = family_of<V, any_parameters, float, Dst>(
+            quantizes_in<Dst>(precision::f32), prepare_quotients<any_parameters, guarded, true>);
+    if constexpr (V::has_fma) {
         using guarded_rows = two_part_and_zero<V, word_zero<V>>;
-        auto f = family_of<V, any_parameters, float, Dst>(statements, prepare_quotients<any_parameters, guarded, true>);
         f.guarded = in_all_forms<V, guarded, float, Dst>();
         f.guarded.set(form::rows, rows<V, guarded_rows, float, Dst>);
         f.flat = flat_quotient<V, guarded_rows, Dst>;
         fuse_reals<V, guarded_rows, Dst>(f.guarded);
         f.no_zero_points = in_all_forms<V, two_part_product<V>, float, Dst>();
         fuse_reals<V, two_part_product<V>, Dst>(f.no_zero_points);
-        return f;
     }
+    return f;
 }
 
 /// numerics::onnx to 16 bits.
