@@ -139,12 +139,12 @@ class computed_scales final : public implementation {
         if (tiling_.shared) // in one part, so that parameters are found under float_control, too
             return parallel::for_each_part(box_count_, 1, [&](parallel::range all) {
                 for (auto i = all.begin; i < all.end; ++i)
-                    run_shared(args, i);
+                    run_box(args, i, parts_for(elements_ / box_count_));
             });
         const auto parts = may_split_ ? std::min<std::int64_t>(parts_for(elements_), box_count_) : 1;
         parallel::for_each_part(box_count_, static_cast<int>(parts), [&](parallel::range part) {
             for (auto i = part.begin; i < part.end; ++i)
-                if (!groups_ || !groups_->compute(args, i)) run_alone(args, i);
+                if (!groups_ || !groups_->compute(args, i)) run_box(args, i, 1);
             if (streams_) loops_.fence();
             loops_.zero_upper();
         });
@@ -226,18 +226,10 @@ class computed_scales final : public implementation {
                 first, parameter};
     }
 
-    void run_alone(const arguments &args, std::int64_t number) const {
+    void run_box(const arguments &args, std::int64_t number, int parts) const {
         const auto box = place(args, number);
         box_parameters p;
-        const bool regular = find_alone(args, box, p);
-        quantize(box, p, regular, 1);
-    }
-
-    void run_shared(const arguments &args, std::int64_t number) const {
-        const auto box = place(args, number);
-        const auto parts = parts_for(elements_ / box_count_);
-        box_parameters p;
-        const bool regular = find_shared(args, box, p, parts);
+        const bool regular = tiling_.shared ? find_shared(args, box, p, parts) : find_alone(args, box, p);
         quantize(box, p, regular, parts);
     }
 
