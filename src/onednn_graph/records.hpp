@@ -65,9 +65,14 @@ struct claim {
     dnnl_fpmath_mode_t mode;
 };
 
-// Never destroyed: programs destroy handles from static destructors.
-registry<op_record> &ops(); // of this family
-registry<graph_state> &graphs();
-registry<const claim> &claims();
+/// Never destroyed: programs destroy handles from static destructors.
+template <typename Record>
+registry<Record> &records_of() {
+    static auto &all = *new registry<Record>;
+    return all;
+}
+constexpr auto ops = records_of<op_record>; // of this family
+constexpr auto graphs = records_of<graph_state>;
+constexpr auto claims = records_of<const claim>;
 
 } // namespace dynquant::onednn_graph
