@@ -15,16 +15,7 @@ static_assert(std::is_same_v<alternative<value_type::s64>, std::vector<std::int6
 static_assert(std::is_same_v<alternative<value_type::f32>, std::vector<float>>);
 static_assert(std::is_same_v<alternative<value_type::boolean>, bool>);
 static_assert(std::is_same_v<alternative<value_type::string>, std::string>);
-
-const char *name_of(value_type type) {
-    switch (type) {
-        case value_type::s64: return "s64";
-        case value_type::f32: return "f32";
-        case value_type::boolean: return "bool";
-        case value_type::string: break;
-    }
-    return "string";
-}
+constexpr const char *value_type_names[] = {"s64", "f32", "bool", "string"};
 
 /// The attribute names of oneDNN 3.2, group_shape, mask and own ones, for messages.
 constexpr struct {
@@ -91,9 +82,10 @@ void check_length(const op_record &op, const attribute_schema &schema, size_t le
 }
 
 void check_value(const op_record &op, const attribute_schema &schema, const attribute_value &value) {
-    if (value.index() != static_cast<size_t>(schema.type))
-        refuse(op, dnnl_invalid_graph_op, schema.name, ": expected a value of type ", name_of(schema.type),
-                ", given one of type ", name_of(static_cast<value_type>(value.index())));
+    const auto expected = static_cast<size_t>(schema.type);
+    if (value.index() != expected)
+        refuse(op, dnnl_invalid_graph_op, schema.name, ": expected a value of type ", value_type_names[expected],
+                ", given one of type ", value_type_names[value.index()]);
     if (const auto *list = std::get_if<std::vector<std::int64_t>>(&value)) check_length(op, schema, list->size());
     if (const auto *list = std::get_if<std::vector<float>>(&value)) check_length(op, schema, list->size());
 }
