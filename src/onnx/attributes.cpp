@@ -17,8 +17,6 @@ std::string name_of_attribute_type(std::int32_t type) {
 
 namespace {
 
-constexpr std::int32_t attribute_type_int = 2, attribute_type_string = 3;
-
 const attribute_schema *find(std::span<const attribute_schema> known, const std::string &name) {
     const auto row = std::ranges::find_if(known, [&](const attribute_schema &a) { return a.name == name; });
     return row == known.end() ? nullptr : &*row;
@@ -108,7 +106,7 @@ attributes attributes_of(const node &n, const op_schema &schema) {
         if (!known) refuse_unknown(n, schema, given.name);
         if (std::ranges::count(n.attributes, given.name, &attribute::name) > 1)
             refuse(n, status::invalid_arguments, "attribute '", given.name, "': expected it once, given it more often");
-        const auto expected = known->text ? attribute_type_string : attribute_type_int;
+        const auto expected = known->text ? attribute_type::text : attribute_type::integer;
         if (given.type != expected)
             refuse(n, status::invalid_arguments, "attribute '", given.name, "': expected type ",
                     name_of_attribute_type(expected), ", given ", name_of_attribute_type(given.type));

@@ -26,6 +26,11 @@ struct attributes {
     std::string rule = {};
 };
 
+/// Numbers of AttributeProto.AttributeType.
+namespace attribute_type {
+inline constexpr std::int32_t missing = 0, real = 1, integer = 2, text = 3, reals = 6, integers = 7;
+}
+
 struct attribute_schema {
     const char *name;
     std::int64_t attributes::*value;

@@ -56,9 +56,8 @@ class node_description {
 
     void read_text(const char *name) {
         char text[64] = {}; // longer than any valid one; ONNX Runtime writes no null at its end
-        constexpr std::int32_t type_of_strings = 3;
         if (read(name, ORT_OP_ATTR_STRING, text, sizeof text - 1))
-            node_.attributes.push_back({name, 0, type_of_strings, text});
+            node_.attributes.push_back({name, 0, onnx::attribute_type::text, text});
     }
 
     /// False where it is missing, or of another type or too long, which the kernel will refuse.

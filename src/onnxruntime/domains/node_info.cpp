@@ -17,10 +17,7 @@ std::string read_name(const OrtApi &api, const OrtKernelInfo &info) {
     return name;
 }
 
-/// Numbers of AttributeProto.AttributeType.
-namespace attribute_type {
-constexpr std::int32_t missing = 0, real = 1, integer = 2, text = 3, reals = 6, integers = 7;
-}
+namespace attribute_type = onnx::attribute_type;
 
 /// Whether the call succeeded; releases the status. Reading an attribute fails if it is missing or has another type.
 bool succeeded(const OrtApi &api, OrtStatus *status) {
