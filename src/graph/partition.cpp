@@ -54,7 +54,7 @@ void claim(partition_record &p, std::shared_ptr<const op_record> op) {
     if (!p.supported) p.by_onednn.reset(); // a Wildcard in place of the op, which oneDNN cannot compile
     p.supported = true;
     p.op = std::move(op);
-    report_claim(*p.op);
+    report("claim", label(*p.op));
 }
 
 partition_record *create_partition(const op_record &op, dnnl_engine_kind_t kind) {
@@ -109,7 +109,7 @@ compiled_partition_record *compile(const partition_record &p, size_t input_count
                     label(p), compile(*p.op, in, out, p.mode, kernels::every_kernel()), {}};
         } catch (const opaque_layout &e) {
             if (!p.by_onednn) throw;
-            report_leave(e.message);
+            report("leave", e.message);
             return by_onednn();
         }
     });

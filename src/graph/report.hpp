@@ -7,17 +7,12 @@
 
 namespace dynquant::graph::core {
 
-/// dynquant_verbose,graph,claim,cpu,op 3 'conv1_quant' (DynamicQuantize)
-void report_claim(const op_record &op);
-
-/// dynquant_verbose,graph,leave,cpu,<why>: the op is left to oneDNN.
-void report_leave(const std::string &why);
+/// dynquant_verbose,graph,claim,cpu,op 3 'conv1_quant' (DynamicQuantize): an op that dynquant computes. leave: one that
+/// is left to oneDNN, and why. error: what was wrong.
+void report(const char *event, const std::string &text);
 
 /// Reports an op that oneDNN fuses with others in a partition of its own.
 void report_fused(const op_record &op);
-
-/// dynquant_verbose,graph,error,cpu,<what>
-void report_error(const std::string &what);
 
 /// Calls f and reports an error that it throws.
 template <typename F>
@@ -25,7 +20,7 @@ decltype(auto) report_errors(F &&f) {
     try {
         return f();
     } catch (const dnnl::error &e) {
-        report_error(e.message);
+        report("error", e.message);
         throw;
     }
 }

@@ -43,7 +43,7 @@ void claim_partition(const graph_state &state, dnnl_graph_partition_t partition)
             core::report_fused(*op);
         } else {
             claims().put(partition, std::make_shared<const claim>(claim {op, state.mode}));
-            core::report_claim(*op);
+            core::report("claim", core::label(*op));
         }
     }
 }
@@ -105,7 +105,7 @@ dnnl_status_t dnnl_graph_add_op(dnnl_graph_graph_t graph, dnnl_graph_op_t op) {
         } catch (const dnnl::error &e) {
             const auto status = add_to_onednn(*state, graph, op);
             if (status != dnnl_success) throw;
-            core::report_leave(e.message);
+            core::report("leave", e.message);
             return status;
         }
         return add_family_op(*state, graph, *record);

@@ -29,7 +29,7 @@ dnnl_status_t guarded(F &&function) noexcept {
     try {
         return function();
     } catch (const dnnl::error &e) {
-        core::report_error(e.message);
+        core::report("error", e.message);
         return e.status;
     } catch (const std::bad_alloc &) {
         return dnnl_out_of_memory;

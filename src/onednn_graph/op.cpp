@@ -26,7 +26,7 @@ dnnl_status_t dnnl_graph_op_create(
         if (status != dnnl_success || !core::find_schema(kind)) return status;
         op_record record = {id, kind, verbose_name ? verbose_name : "", {}, {}, {}};
         if (const auto why = explain_unsupported_runtime(); !why.empty())
-            core::report_leave(core::label(record) + ": " + why);
+            core::report("leave", core::label(record) + ": " + why);
         else
             ops().put(*op, std::make_shared<op_record>(std::move(record)));
         return status;

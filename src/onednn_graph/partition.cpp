@@ -53,7 +53,7 @@ dnnl_status_t compile_claimed(own_compiled_partition &own, const claim &claimed,
         if (compile_by_onednn(own, partition, t, engine, dynquant::concat(e.message, ", so it was left to oneDNN"))
                 != dnnl_success)
             throw;
-        core::report_leave(e.message);
+        core::report("leave", e.message);
         return dnnl_success;
     }
 }
@@ -99,7 +99,7 @@ dnnl_status_t dnnl_graph_partition_create_with_op(
             throw; // no fallback: oneDNN would read past the parameters
         } catch (const dnnl::error &e) {
             if (onednn().partition_create_with_op(partition, op, ekind) != dnnl_success) throw;
-            core::report_leave(e.message);
+            core::report("leave", e.message);
             return dnnl_success;
         }
         core::require_success(create_claimed(partition, *record), core::label(*record), "make a partition of");
@@ -107,7 +107,7 @@ dnnl_status_t dnnl_graph_partition_create_with_op(
         onednn().get_default_fpmath_mode(&mode);
         claims().put(
                 *partition, std::make_shared<const claim>(claim {std::make_shared<const op_record>(*record), mode}));
-        core::report_claim(*record);
+        core::report("claim", core::label(*record));
         return dnnl_success;
     });
 }
