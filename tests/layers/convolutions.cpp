@@ -7,6 +7,7 @@
 
 #include "emulated.hpp"
 #include "layers/conv/channels_first/channels_first.hpp"
+#include "layers/conv/cost.hpp"
 #include "layers/conv/depthwise/depthwise.hpp"
 #include "layers/layer/layer.hpp"
 #include "oracle/layers.hpp"
@@ -184,7 +185,6 @@ TEST(convolutions, channels_first_has_the_sums_of_the_definition) {
     for (int i = 0; i < 60; ++i)
         for (const auto groups : {grouping::none, grouping::some, grouping::depthwise}) {
             auto s = draw(random, groups);
-            if (s.p.window.rank() > 2) continue;
             SCOPED_TRACE(i);
             for (const auto &kind : channels_first_loops()) {
                 SCOPED_TRACE(kind.name);
@@ -193,13 +193,69 @@ TEST(convolutions, channels_first_has_the_sums_of_the_definition) {
         }
 }
 
+/// Lines that a task joins, and lines that tasks cut.
+TEST(convolutions, channels_first_of_short_and_long_lines) {
+    struct {
+        dims x, kernel;
+        window_attributes given;
+    } const cases[] = {
+            {{37, 5}, {3, 3}, {.pads = {1, 1, 1, 1}}},
+            {{37, 13}, {3, 3}, {.pads = {2, 0, 0, 1}}},
+            {{90, 2}, {5, 1}, {}},
+            {{2500, 13}, {3, 3}, {.pads = {1, 1, 1, 1}}}, // several tasks
+            {{70, 9}, {1, 1}, {.pads = {0, 1, 0, 2}}},
+            {{41, 11}, {2, 3}, {.dilations = {9, 2}, .pads = {4, 2, 4, 2}}},
+            {{3, 19, 7}, {3, 3, 3}, {.pads = {1, 1, 1, 1, 1, 1}}},
+            {{5, 9, 30}, {2, 3, 3}, {.dilations = {2, 1, 1}, .pads = {1, 1, 1, 0, 2, 1}, .strides = {2, 2, 1}}},
+            {{20001}, {3}, {.pads = {1, 1}}},
+            {{20001}, {5}, {.dilations = {3}, .pads = {0, 700}, .strides = {2}}},
+            {{9000}, {1}, {}},
+            {{2, 9001}, {2, 3}, {.pads = {1, 2, 0, 2}, .strides = {1, 3}}},
+    };
+    test::random_source random(9);
+    for (const auto &[x, kernel, given] : cases)
+        for (const bool is_signed : {false, true})
+            for (const auto &[groups, channels, filters] : {std::array<std::int64_t, 3> {1, 1, 9}, {2, 10, 6}}) {
+                auto s = sample_of({2, groups, channels, filters}, x, kernel, given);
+                SCOPED_TRACE(testing::Message() << testing::PrintToString(x) << is_signed << groups);
+                s.p.x_is_signed = is_signed;
+                s.p.w_zero_points = {3};
+                s.x_zero_points = {7, 100};
+                s.w = random.bytes(std::ssize(s.w));
+                s.x = random.bytes(std::ssize(s.x));
+                for (const auto &kind : channels_first_loops())
+                    expect_exact(*pack_channels_first_convolution(s.p, *kind.code, s.weights())(s.p), s);
+            }
+}
+
+TEST(convolutions, the_cheapest_algorithm_computes_them) {
+    const auto cheaper = [](dims x, dims kernel, std::int64_t channels, std::int64_t filters, std::int64_t groups = 1,
+                                 window_attributes given = {}) {
+        auto s = sample_of({1, groups, channels, filters}, x, kernel, given);
+        s.p.is_channels_first = true;
+        const auto is_channels_first = pack_convolution(s.p, s.weights())(s.p)->takes_channels_first();
+        const auto other = groups > 1 && groups == channels ? algorithm::depthwise : algorithm::im2col;
+        return is_channels_first ? algorithm::channels_first : other;
+    };
+    using enum algorithm;
+    EXPECT_EQ(cheaper({58, 58}, {3, 3}, 3, 64), channels_first);
+    EXPECT_EQ(cheaper({400, 13}, {3, 3}, 1, 4), channels_first);
+    EXPECT_EQ(cheaper({8, 28, 28}, {3, 3, 3}, 1, 8), channels_first);
+    EXPECT_EQ(cheaper({160000}, {3}, 1, 4), channels_first);
+    EXPECT_EQ(cheaper({64, 64}, {5, 5}, 1, 8, 1, {.dilations = {8, 8}}), channels_first);
+    EXPECT_EQ(cheaper({4, 4}, {3, 3}, 512, 24), im2col);
+    EXPECT_EQ(cheaper({56, 56}, {3, 3}, 64, 64), im2col);
+    EXPECT_EQ(cheaper({40, 40}, {3, 3}, 96, 96, 96), depthwise);
+    // Cells of what lies between the taps, and lines with their padding, would take memory out of proportion.
+    EXPECT_EQ(cheaper({1 << 20}, {2}, 1, 1, 1, {.dilations = {(1 << 20) - 24}}), im2col);
+    EXPECT_EQ(cheaper({24}, {3}, 1, 1, 1, {.pads = {max_extent, max_extent}, .strides = {max_extent / 8}}), im2col);
+}
+
 TEST(convolutions, channels_first_of_the_largest_weights) {
     test::random_source random(8);
     for (const std::int32_t zero_point : {-128, 127})
         for (const auto value : {-128, 127}) {
             auto s = draw(random, grouping::none);
-            while (s.p.window.rank() > 2)
-                s = draw(random, grouping::none);
             std::ranges::fill(s.w, static_cast<std::byte>(value));
             s.p.w_zero_points = {zero_point};
             s.x_zero_points = {100};
@@ -237,39 +293,7 @@ TEST(convolutions, channels_first_are_those_of_few_channels_or_filters_in_a_grou
     EXPECT_FALSE(is_channels_first(64, 1, 1));
     EXPECT_FALSE(is_channels_first(1, 64, 64));
     EXPECT_FALSE(is_channels_first(1, 3, 64, {3, 3}, false));
-    EXPECT_FALSE(is_channels_first(1, 3, 64, {3, 3, 3}));
-}
-
-TEST(convolutions, channels_first_is_faster_where_lines_fill_vectors) {
-    const auto is_faster = [](dims x, dims kernel, std::int64_t channels, std::int64_t filters,
-                                   window_attributes given = {}) {
-        integer_convolution p;
-        p.window = make_window(given, x, kernel);
-        p.batch = 1;
-        p.channels = channels;
-        p.filters = filters;
-        return channels_first_is_faster(p);
-    };
-    EXPECT_TRUE(is_faster({58, 58}, {3, 3}, 3, 64));
-    EXPECT_TRUE(is_faster({16, 16}, {3, 3}, 16, 16));
-    EXPECT_FALSE(is_faster({15, 15}, {3, 3}, 16, 16));
-    EXPECT_FALSE(is_faster({21, 21}, {3, 3}, 512, 24));
-    EXPECT_TRUE(is_faster({7, 7}, {1, 1}, 512, 8)); // one line of 49
-    EXPECT_FALSE(is_faster({1, 1}, {1, 1}, 480, 120));
-    EXPECT_FALSE(is_faster({16002, 1}, {3, 1}, 24, 24));
-    EXPECT_TRUE(is_faster({4000, 20}, {2, 1}, 1, 1, {.dilations = {31, 1}}));
-    EXPECT_FALSE(is_faster({4000, 20}, {2, 1}, 1, 1, {.dilations = {32, 1}})); // cells of all lines between the taps
-    // 20 columns, with cells of 320 or 321 positions between the taps.
-    EXPECT_TRUE(is_faster({340}, {2}, 1, 1, {.dilations = {320}}));
-    EXPECT_FALSE(is_faster({341}, {2}, 1, 1, {.dilations = {321}}));
-    EXPECT_TRUE(is_faster({9, 340}, {3, 2}, 8, 14, {.dilations = {1, 320}}));
-    EXPECT_FALSE(is_faster({9, 341}, {3, 2}, 8, 14, {.dilations = {1, 321}}));
-    EXPECT_TRUE(is_faster({698}, {2}, 1, 1, {.dilations = {641}, .strides = {3}}));
-    // 19 columns, and a line of 16 times as many positions of x and y together, or one more.
-    EXPECT_TRUE(is_faster({320}, {1}, 8, 14, {.pads = {1000, 4104}, .strides = {300}}));
-    EXPECT_FALSE(is_faster({320}, {1}, 8, 14, {.pads = {1000, 4105}, .strides = {300}}));
-    EXPECT_TRUE(is_faster({20000}, {1}, 64, 64));
-    EXPECT_FALSE(is_faster({160000}, {10}, 1, 512));
+    EXPECT_TRUE(is_channels_first(1, 3, 64, {3, 3, 3}));
 }
 
 /// Attributes may be as large as make_window() allows, in a file of a few bytes: whichever way is taken has the sums of

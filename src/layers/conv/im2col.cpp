@@ -240,21 +240,33 @@ class im2col_convolution final : public accumulator_source {
     void gather_rows(const group_of_image &from, std::int32_t x_zero_point, parallel::range rows, std::byte *to) const {
         if (group_channels_ == 0) return;
         const auto &w = p_.window;
+        const auto columns = w.y.back(), line_taps = w.kernel.back();
+        for (auto begin = rows.begin; begin < rows.end;) {
+            const auto y_line = begin / columns, first = begin - y_line * columns;
+            const parallel::range of_line {first, std::min(columns, first + rows.end - begin)};
+            for (std::int64_t line = 0; line < taps_ / line_taps; ++line)
+                gather_line(from, x_zero_point, w.x_line(y_line, line), of_line,
+                        to + (begin - rows.begin) * row_bytes() + line * line_taps * group_channels_);
+            begin += of_line.end - of_line.begin;
+        }
+    }
+
+    /// Copies one line of taps of the windows of some columns of y. to: of the first window.
+    void gather_line(const group_of_image &from, std::int32_t x_zero_point, std::int64_t x_line,
+            parallel::range columns, std::byte *to) const {
+        const auto &w = p_.window;
         const auto last = w.rank() - 1;
-        const auto kernel = w.kernel[last];
+        const auto line_taps = w.kernel[last];
         const bool dense = is_dense(p_);
-        for (auto r = rows.begin; r < rows.end; ++r) {
-            const auto column = r % w.y[last];
-            const auto inside = w.taps_inside(last, column);
-            const auto first = w.position(last, column, inside.begin);
-            for (std::int64_t line = 0; line < taps_ / kernel; ++line, to += kernel * group_channels_) {
-                const auto x_line = inside.begin == inside.end ? -1 : w.x_line(r / w.y[last], line);
-                if (x_line < 0)
-                    fill(to, x_zero_point, kernel);
-                else
-                    copy_taps(from.x + from.begin + (x_line * w.x[last] + first) * p_.channels, x_zero_point, inside,
-                            dense, to);
-            }
+        for (auto column = columns.begin; column < columns.end; ++column, to += row_bytes()) {
+            const bool is_inside = column >= interior_.begin && column < interior_.end;
+            const auto inside = is_inside ? window::taps {0, line_taps} : w.taps_inside(last, column);
+            if (x_line < 0 || inside.begin == inside.end)
+                fill(to, x_zero_point, line_taps);
+            else
+                copy_taps(from.x + from.begin
+                                + (x_line * w.x[last] + w.position(last, column, inside.begin)) * p_.channels,
+                        x_zero_point, inside, dense, to);
         }
     }
 

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "layers/conv/accumulator_source.hpp"
@@ -11,6 +12,9 @@
 #include "targets/features.hpp"
 
 namespace dynquant::layers {
+
+/// Of convolutions. Each folder of the others has one.
+enum class algorithm { im2col, depthwise, channels_first };
 
 /// A convolution. As pack_convolution() takes it, batch is 0, and the window has the kernel, and strides and dilations
 /// as the attributes state them: unchecked, perhaps empty. As a convolution_factory takes it, all is set. x is channels
@@ -23,6 +27,7 @@ struct integer_convolution {
     bool is_channels_first = false;
     std::vector<std::int32_t> w_zero_points = {};  // none, one, or one for each filter
     targets::features available = targets::scalar; // the features of the processor that loops may use
+    std::optional<algorithm> only = {};            // for those who compare algorithms
 
     std::int32_t w_zero_point(std::int64_t filter) const {
         return w_zero_points.empty() ? 0

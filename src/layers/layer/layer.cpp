@@ -64,7 +64,8 @@ dims channels_last_strides(const dims &x) {
 
 } // namespace
 
-packed_layer::packed_layer(layer_description given, const std::byte *weights, targets::features available)
+packed_layer::packed_layer(
+        layer_description given, const std::byte *weights, targets::features available, std::optional<algorithm> only)
     : description_(std::move(given))
     , is_folded_(fold_multipliers(description_)) {
     const auto &d = description_;
@@ -72,6 +73,7 @@ packed_layer::packed_layer(layer_description given, const std::byte *weights, ta
     auto &c = convolution_;
     c.x_is_signed = !d.prepare && d.x_is_signed;
     c.available = available;
+    c.only = only;
     c.groups = d.groups;
     c.w_zero_points = d.w_zero_points;
     if (d.is_convolution) {

@@ -50,9 +50,10 @@ struct layer_description {
 /// A description whose weights are packed. A product is a convolution of one tap.
 class packed_layer {
   public:
-    /// Copies the weights. available: the features of the
-    /// processor that loops may use. Throws error for what breaks ONNX's rules and needs no shape of x.
-    packed_layer(layer_description given, const std::byte *weights, targets::features available);
+    /// Copies the weights. available: the features of the processor that loops may use. only: the algorithm of a
+    /// convolution, where it is not to be chosen. Throws error for what breaks ONNX's rules and needs no shape of x.
+    packed_layer(layer_description given, const std::byte *weights, targets::features available,
+            std::optional<algorithm> only = {});
 
     const layer_description &description() const { return description_; }
     const integer_convolution &convolution() const { return convolution_; }

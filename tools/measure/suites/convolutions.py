@@ -28,7 +28,7 @@ def _contestants(shape: Shape, provider: str) -> dict[str, Turn]:
     layer = Layer("convolution", shape, FLOAT, INT8)
     x = {"x": input_of(layer)}
     sessions = {peer.name: session(model_of(layer), peer, 1) for peer in (Peer(RUNTIME), Peer(PROVIDER, provider=provider))}
-    onednn = OneDnn().convolution(shape.x, shape.w, (shape.stride,) * 2, (shape.kernel // 2,) * 2, shape.groups)
+    onednn = OneDnn().convolution(shape.x, shape.w, (shape.stride,) * 2, (shape.w[-1] // 2,) * 2, shape.groups)
     return kept(sessions, x) | runs({ONEDNN: onednn})
 
 

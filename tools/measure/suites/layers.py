@@ -19,18 +19,20 @@ from ..turns import chosen, take_turns
 
 @dataclasses.dataclass(frozen=True)
 class Shape:
-    """x and w of a convolution, or of a product of two matrices. Pads keep the extents, but for the stride."""
+    """x and w of a convolution of any spatial dimensions, or of a product of two matrices. Pads keep the extents, but for the
+    stride and even kernels."""
 
     x: tuple[int, ...]
     w: tuple[int, ...]
     stride: int = 1
+    dilation: int = 1
 
     @staticmethod
     def of(text: str) -> "Shape":
         """text: the name, which has no groups: "1x32x56x56 by 64x8x3x3, stride 2" has 4."""
-        shapes, _, stride = text.partition(", stride ")
+        shapes, *attributes = text.split(", ")
         x, w = (tuple(map(int, shape.split("x"))) for shape in shapes.split(" by "))
-        return Shape(x, w, int(stride or 1))
+        return Shape(x, w, **{name: int(value) for name, value in map(str.split, attributes)})
 
     @property
     def is_product(self) -> bool:
@@ -40,9 +42,10 @@ class Shape:
     def groups(self) -> int:
         return 1 if self.is_product else self.x[1] // self.w[1]
 
-    @property
-    def kernel(self) -> int:
-        return self.w[-1]
+    def window(self) -> dict[str, object]:
+        """The attributes of a convolution."""
+        pads = [self.dilation * (extent // 2) for extent in self.w[2:]]
+        return {"pads": pads * 2, "strides": [self.stride] * len(pads), "dilations": [self.dilation] * len(pads), "group": self.groups}
 
     @property
     def channels(self) -> int:
@@ -52,7 +55,8 @@ class Shape:
     @property
     def name(self) -> str:
         shapes = " by ".join("x".join(map(str, shape)) for shape in (self.x, self.w))
-        return shapes + (f", stride {self.stride}" if self.stride > 1 else "") + (f", {self.groups} groups" if self.groups > 1 else "")
+        attributes = {"stride": self.stride, "dilation": self.dilation}
+        return shapes + "".join(f", {name} {value}" for name, value in attributes.items() if value > 1) + (f", {self.groups} groups" if self.groups > 1 else "")
 
     def products(self) -> int:
         """The multiplications."""
@@ -82,7 +86,7 @@ SHAPES = {
             """,
         "1x1 of 1 to 8 filters": """
             1x32x115x155 by 2x32x1x1; 1x8x112x112 by 8x8x1x1; 1x3x224x224 by 1x3x1x1; 1x3x224x224 by 3x3x1x1;
-            1x4x160x160 by 8x4x1x1; 1x16x112x112 by 1x16x1x1; 1x24x56x56 by 4x24x1x1; 1x32x64x64 by 6x32x1x1;
+            1x4x160x160 by 8x4x1x1; 1x64x80x80 by 1x64x1x1; 1x16x112x112 by 1x16x1x1; 1x24x56x56 by 4x24x1x1; 1x32x64x64 by 6x32x1x1;
             1x64x56x56 by 1x64x1x1; 1x128x28x28 by 2x128x1x1; 1x256x14x14 by 4x256x1x1; 1x512x7x7 by 8x512x1x1
             """,
         "stems": """
@@ -99,6 +103,31 @@ SHAPES = {
             1x256 by 256x256; 1x512 by 512x2048; 1x768 by 768x768; 1x768 by 768x3072; 1x1000 by 1000x500; 1x1024 by 1024x1024;
             1x3072 by 3072x768; 1x4096 by 4096x1024; 1x4096 by 4096x4096; 1x4096 by 4096x16384; 1x16384 by 16384x64;
             1x16384 by 16384x1024
+            """,
+        "few columns of y": """
+            1x1x400x13 by 4x1x3x3; 1x1x1000x5 by 4x1x3x3; 1x3x200x9 by 8x3x3x3; 1x4x300x11 by 4x4x5x5; 1x2x256x2 by 8x2x3x1
+            """,
+        "three dimensions": """
+            1x1x8x28x28 by 8x1x3x3x3; 1x3x16x56x56 by 16x3x3x3x3; 1x8x8x16x16 by 32x8x3x3x3; 1x2x12x40x40 by 8x2x3x3x3, stride 2
+            """,
+        "dilated": """
+            1x1x64x64 by 8x1x5x5, dilation 8; 1x3x96x96 by 8x3x3x3, dilation 16; 1x4x80x80 by 4x4x7x7, dilation 6;
+            1x1x48x48 by 16x1x3x3, dilation 20
+            """,
+        "long lines": """
+            1x1x160000 by 4x1x3; 1x2x100000 by 4x2x5; 1x1x300000 by 2x1x9; 1x1x160000 by 8x1x16, stride 4
+            """,
+        "products of 5 rows modulo 6": """
+            5x768 by 768x3072; 5x1024 by 1024x1024; 11x768 by 768x768
+            """,
+        "columns that do not fill 64": """
+            128x64 by 64x400; 64x128 by 128x200; 40x120 by 120x6625; 32x512 by 512x72
+            """,
+        "few inner, many rows": """
+            128x32 by 32x256; 197x192 by 192x768; 512x48 by 48x192
+            """,
+        "tiny weights, many rows": """
+            4096x16 by 16x24; 2048x8 by 8x32; 8192x24 by 24x8
             """,
         "others": """
             1x64x56x56 by 64x64x3x3; 1x96x40x40 by 96x1x3x3; 1x256x14x14 by 256x256x1x1; 128x384 by 384x384; 512x1024 by 1024x1024
@@ -158,14 +187,14 @@ X_ZERO_POINT = 121  # of uint8 x
 
 def model_of(layer: Layer) -> bytes:
     shape, graph, (w, zero_point, scale) = layer.shape, Graph(), quantized_weights(layer)
-    window = {} if shape.is_product else {"pads": [shape.kernel // 2] * 4, "strides": [shape.stride] * 2, "group": shape.groups}
+    window = {} if shape.is_product else shape.window()
     if layer.x == UINT8:
         kind = "MatMulInteger" if shape.is_product else "ConvInteger"
         sums = graph.op(kind, "x", w, numpy.uint8(X_ZERO_POINT), zero_point, **window)
         return graph.model({"x": (TensorProto.UINT8, shape.x)}, {sums: (TensorProto.INT32, None)}, 17)
     bias = numpy.random.default_rng(2).standard_normal(shape.channels, numpy.float32)
     scaled = graph.dynamic_layer("x", w, zero_point, scale, **window)
-    y = graph.op("Relu", graph.op("Add", scaled, bias if shape.is_product else bias.reshape(1, -1, 1, 1)))
+    y = graph.op("Relu", graph.op("Add", scaled, bias if shape.is_product else bias.reshape(1, -1, *[1] * len(shape.w[2:]))))
     return graph.model({"x": (TensorProto.FLOAT, shape.x)}, {y: (TensorProto.FLOAT, None)}, 17)
 
 

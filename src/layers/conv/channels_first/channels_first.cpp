@@ -1,9 +1,8 @@
-#include "layers/conv/channels_first/channels_first.hpp"
+#include "layers/conv/channels_first/geometry.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <numeric>
 #include <span>
 #include <utility>
 
@@ -19,46 +18,9 @@ namespace {
 using problem = integer_convolution;
 using simd::sixteen_bytes;
 
-/// What a cell has: elements of several channels, or of several taps of a line.
-enum class cells_of { channels, taps };
-
-/// Cell t of a line of taps begins t * advance elements on. Returns how many remainders t * advance % stride there are:
-/// the cells of one remainder, a phase, lie whole positions apart, so that one array of cells serves them.
-std::int64_t phases_of(std::int64_t cells, std::int64_t advance, std::int64_t stride) {
-    return std::min(cells, stride / std::gcd(advance, stride));
-}
-
-struct layout {
-    /// Takes the layout with the fewest steps and, of these, the fewest cells to make.
-    layout(const problem &p, std::int64_t elements)
-        : elements(elements)
-        , channels(p.channels / p.groups)
-        , line_taps(p.window.kernel.back())
-        , tap_lines(*volume(p.window.kernel) / line_taps) {
-        // Attributes that break ONNX's rules are refused where the shape of x is known.
-        const auto last = [](const dims &values) {
-            return values.empty() ? 1 : std::clamp<std::int64_t>(values.back(), 1, std::int64_t {1} << 30);
-        };
-        const auto stride = last(p.window.strides), dilation = last(p.window.dilations);
-        const auto cost = [&](cells_of what, std::int64_t advance) {
-            of = what;
-            return std::pair(line_cells() * channel_cells(),
-                    phases_of(line_cells(), advance * dilation, stride) * channel_cells());
-        };
-        const auto of_taps = cost(cells_of::taps, elements), of_channels = cost(cells_of::channels, 1);
-        of = of_channels <= of_taps ? cells_of::channels : cells_of::taps;
-    }
-
-    std::int64_t channel_cells() const { return of == cells_of::channels ? ceil_div(channels, elements) : channels; }
-    std::int64_t line_cells() const { return of == cells_of::channels ? line_taps : ceil_div(line_taps, elements); }
-
-    std::int64_t elements, channels, line_taps, tap_lines;
-    cells_of of;
-};
-
 /// A cell of x that a cell of weights multiplies.
 struct step {
-    std::int64_t tap_line, channel_cell, line_cell;
+    std::int64_t tap_plane, tap_line, channel_cell, line_cell; // tap_line: of the plane
 };
 
 struct channels_first_weights {
@@ -66,10 +28,12 @@ struct channels_first_weights {
         : cells(p, kind.elements)
         , multiply(kind.multiply) {
         std::vector<std::vector<std::int32_t>> of_steps; // a cell for each filter of all groups
+        const auto &kernel = p.window.kernel;
+        const auto of_plane = kernel.size() > 1 ? kernel[kernel.size() - 2] : 1;
         for (std::int64_t line = 0; line < cells.tap_lines; ++line)
             for (std::int64_t c = 0; c < cells.channel_cells(); ++c)
                 for (std::int64_t t = 0; t < cells.line_cells(); ++t)
-                    add({line, c, t}, p, w, of_steps);
+                    add({line / of_plane, line % of_plane, c, t}, line, p, w, of_steps);
         arrange(p, of_steps);
         if (cells.elements == 4 && std::ranges::any_of(p.w_zero_points, [](std::int32_t zp) { return zp != 0; }))
             for (std::int64_t f = 0; f < p.filters; ++f)
@@ -86,7 +50,7 @@ struct channels_first_weights {
         }
     }
 
-    layout cells;
+    cell_layout cells;
     channels_first_function multiply;
     std::vector<step> steps;
     std::vector<std::int32_t> weights, sums, start; // weights: group by group
@@ -95,14 +59,14 @@ struct channels_first_weights {
   private:
     /// f(channel, tap) for each element of a cell; those beyond the last are 0.
     template <typename F>
-    std::int32_t cell_of(const step &s, F f) const {
+    std::int32_t cell_of(const step &s, std::int64_t line, F f) const {
         const auto e = cells.elements;
         std::uint32_t cell = 0;
         for (std::int64_t k = 0; k < e; ++k) {
             const auto channel = cells.of == cells_of::channels ? s.channel_cell * e + k : s.channel_cell;
             const auto tap = cells.of == cells_of::channels ? s.line_cell : s.line_cell * e + k;
             if (channel < cells.channels && tap < cells.line_taps)
-                cell |= (static_cast<std::uint32_t>(f(channel, s.tap_line * cells.line_taps + tap))
+                cell |= (static_cast<std::uint32_t>(f(channel, line * cells.line_taps + tap))
                                 & (e == 4 ? 0xffU : 0xffffU))
                         << (32 / e * k);
         }
@@ -110,16 +74,16 @@ struct channels_first_weights {
     }
 
     /// Words hold weights less their zero points; for bytes the function subtracts these.
-    void add(const step &s, const problem &p, const constant_weights &w,
+    void add(const step &s, std::int64_t line, const problem &p, const constant_weights &w,
             std::vector<std::vector<std::int32_t>> &of_steps) {
         steps.push_back(s);
         auto &of_step = of_steps.emplace_back();
         for (std::int64_t filter = 0; filter < p.filters; ++filter) {
             const auto zero_point = cells.elements == 4 ? 0 : p.w_zero_point(filter);
-            of_step.push_back(cell_of(s,
+            of_step.push_back(cell_of(s, line,
                     [&](std::int64_t channel, std::int64_t tap) { return w.at(filter, channel, tap) - zero_point; }));
         }
-        ones.push_back(cell_of(s, [](std::int64_t, std::int64_t) { return 1; }));
+        ones.push_back(cell_of(s, line, [](std::int64_t, std::int64_t) { return 1; }));
     }
 
     /// Blocks of 8, 4, 2 or 1 filters of a group, step by step.
@@ -155,6 +119,19 @@ sixteen_bytes load_bytes(const std::uint8_t *from, std::int64_t any_stride) {
     }
 }
 
+/// s8 becomes u8, 128 more.
+void copy_as_unsigned(const std::uint8_t *from, std::int64_t count, std::uint8_t *to) {
+    std::int64_t i = 0;
+    for (; i + 16 <= count; i += 16) {
+        sixteen_bytes bytes;
+        std::memcpy(&bytes, from + i, sizeof bytes);
+        bytes ^= 0x80;
+        std::memcpy(to + i, &bytes, sizeof bytes);
+    }
+    for (; i < count; ++i)
+        to[i] = from[i] ^ 0x80;
+}
+
 /// The sources of a cell's elements: that of position i is at from[element] + i * stride.
 using cell_sources = std::array<const std::uint8_t *, 4>;
 
@@ -185,267 +162,293 @@ void make_cells(
     make_cells_by<3>(from, stride, elements, positions, to);
 }
 
-/// Cuts the positions of a convolution of one tap into at most 1024 equal lines of 256 positions or more, or into one:
-/// these make up for what a line costs, and several lines are for several threads. Keeps the lines of p where only
-/// lines of more than 4096 positions would divide them.
-problem with_long_lines(problem p) {
-    constexpr std::int64_t long_enough = 256, max_lines = 1024;
-    auto &w = p.window;
-    if (*volume(w.kernel) != 1 || w.is_padded() || w.x != w.y) return p;
-    const auto positions = *volume(w.y);
-    auto lines = std::clamp<std::int64_t>(positions / long_enough, 1, max_lines);
-    while (positions % lines != 0)
-        --lines;
-    if (positions / lines > 16 * long_enough && w.rank() > 1) return p; // there is no such divisor
-    const dims x {lines, positions / lines}, ones {1, 1}, zeros {0, 0};
-    w = {x, x, ones, ones, ones, zeros, zeros};
-    return p;
-}
+/// Where a task is, and its extent.
+struct task_part {
+    std::int64_t image, group, plane;
+    parallel::range lines, columns;
 
-/// A task is some lines of y of one image and group. It makes the cells of the lines of x that these meet, then
-/// multiplies.
+    std::int64_t height() const { return lines.end - lines.begin; }
+    std::int64_t width() const { return columns.end - columns.begin; }
+};
+
+/// A task makes the cells of the lines of x that it meets, then multiplies.
 class channels_first_convolution final : public accumulator_source {
   public:
     channels_first_convolution(const problem &p, std::shared_ptr<const channels_first_weights> w)
-        : p_(with_long_lines(p))
-        , w_(std::move(w))
-        , columns_(p_.window.y.back())
-        , lines_(*volume(p_.window.y) / columns_)
-        , x_columns_(p_.window.x.back())
-        , x_lines_(*volume(p_.window.x) / std::max<std::int64_t>(x_columns_, 1))
-        , filters_(p.filters / p.groups)
-        , stride_(p_.window.strides.back())
-        , dilation_(p_.window.dilations.back())
-        , is_line_(p_.window.rank() == 1) {
-        const auto advance = dilation_ * (w_->cells.of == cells_of::taps ? w_->cells.elements : 1);
-        const auto phases = phases_of(w_->cells.line_cells(), advance, stride_);
-        for (std::int64_t t = 0; t < w_->cells.line_cells(); ++t) {
-            if (t < phases) phases_.push_back(t * advance % stride_);
-            tap_phase_.push_back(t % phases);
-            tap_shift_.push_back(t * advance / stride_);
-        }
-        cells_of_line_ = round_up(columns_ + std::ranges::max(tap_shift_), 16) + channels_first_overrun;
-        for (const auto &s : w_->steps) {
-            const auto t = static_cast<std::size_t>(s.line_cell);
-            const auto cell = s.tap_line * line_dilation() * w_->cells.channel_cells() + s.channel_cell;
-            step_cells_.push_back(4 * ((cell * std::ssize(phases_) + tap_phase_[t]) * cells_of_line_ + tap_shift_[t]));
-        }
-        is_padded_ = p.window.is_padded();
-        padded_columns_ = cells_of_line_ * stride_ + w_->cells.elements * dilation_ + stride_;
-    }
+        : g_(p, w->cells)
+        , w_(std::move(w)) {}
 
     bool takes_channels_first() const override { return true; }
     const std::vector<std::int32_t> &weight_sums() const override { return w_->sums; }
 
     void for_each_block(const void *x, std::span<const std::int32_t> x_zero_points, workspace &memory,
             block_consumer consume) const override {
-        if (p_.batch == 0) return;
-        const auto steps = std::ssize(w_->steps);
-        const auto work = p_.batch * lines_ * p_.groups * (cells_bytes(1) + columns_ * filters_ * (steps + 2) / 4);
-        const auto max_parts = parallel::parts_for_items(p_.batch * p_.groups * lines_, work);
-        const auto size = block_lines(max_parts), blocks = ceil_div(lines_, size);
-        const auto tasks = p_.batch * blocks * p_.groups;
+        if (g_.p.batch == 0) return;
+        const auto planes = g_.planes, of_lines = g_.p.batch * g_.p.groups * planes, steps = std::ssize(w_->steps);
+        const auto work =
+                of_lines * g_.lines * (g_.cells_bytes({1, g_.columns}) + g_.columns * g_.filters * (steps + 2) / 4);
+        const auto size = g_.size_of_tasks(parallel::parts_for_items(of_lines * g_.lines * g_.columns, work));
+        const auto blocks = ceil_div(g_.lines, size.lines), segments = ceil_div(g_.columns, size.columns);
+        const auto tasks = of_lines * blocks * segments;
         const auto parts = parallel::parts_for_items(tasks, work);
         prepare(memory, parts, size, x);
         parallel::for_each_part(tasks, parts, [&](parallel::range part, std::size_t index) {
             auto &own = memory.parts[index];
             for (auto task = part.begin; task < part.end; ++task) {
-                const auto image = task / (blocks * p_.groups), group = task / blocks % p_.groups;
-                const auto first = task % blocks * size;
-                const parallel::range lines {first, std::min(lines_, first + size)};
-                const auto *const of_group = static_cast<const std::uint8_t *>(x)
-                        + (image * p_.channels + group * w_->cells.channels) * x_lines_ * x_columns_;
-                const auto zero_point = zero_point_of(x_zero_points, image);
-                if (is_padded_) own.pad(padding(zero_point), padding_rows() * padded_columns_);
-                make_all_cells(of_group, zero_point, lines, own);
-                find_taps(lines, own);
-                if (!w_->zero_points.empty()) sum_x(lines, size, own);
-                const auto position = image * lines_ * columns_;
-                const parallel::range positions {position + lines.begin * columns_, position + lines.end * columns_};
-                const auto most = filters_at_once(size);
-                for (std::int64_t f = 0; f < filters_; f += most) {
-                    const auto filters = std::min(most, filters_ - f);
-                    multiply(group, {f, f + filters}, lines, size, own);
-                    consume({positions, own.sums.data(), group * filters_ + f, filters, filter_stride(size)});
-                }
+                const auto segment = task % segments * size.columns, line = task / segments % blocks * size.lines;
+                const auto of_all = task / segments / blocks;
+                run({of_all / planes / g_.p.groups, of_all / planes % g_.p.groups, of_all % planes,
+                            {line, std::min(g_.lines, line + size.lines)},
+                            {segment, std::min(g_.columns, segment + size.columns)}},
+                        size, static_cast<const std::uint8_t *>(x), x_zero_points, own, consume);
             }
         });
     }
 
   private:
-    std::int64_t line_stride() const { return is_line_ ? 1 : p_.window.strides.front(); }
-    std::int64_t line_dilation() const { return is_line_ ? 1 : p_.window.dilations.front(); }
-    /// Lines of x, with those of padding, that some lines of y meet.
-    std::int64_t lines_met(std::int64_t lines) const {
-        return (lines - 1) * line_stride() + (w_->cells.tap_lines - 1) * line_dilation() + 1;
-    }
-    std::int64_t planes() const { return w_->cells.channel_cells() * std::ssize(phases_); }
-    std::int64_t cells_bytes(std::int64_t lines) const { return lines_met(lines) * planes() * cells_of_line_ * 4; }
-    std::int64_t filter_stride(std::int64_t lines) const { return lines * columns_ + channels_first_overrun; }
-
-    /// Cells and sums of a block stay in a second-level cache of 256 KiB; every part has equally many, or nearly.
-    std::int64_t block_lines(std::int64_t parts) const {
-        const auto of_groups = p_.batch * p_.groups;
-        auto lines = of_groups >= parts ? lines_ : ceil_div(lines_ * of_groups, parts);
-        while (lines > 1 && cells_bytes(lines) + 4 * filters_ * filter_stride(lines) > 192 * 1024)
-            lines = ceil_div(lines, 2);
-        return lines;
-    }
-
     /// Their sums stay in a first-level cache until they are consumed. Weights lie in blocks of eight filters.
-    std::int64_t filters_at_once(std::int64_t lines) const {
-        return std::min(std::max<std::int64_t>(16 * 1024 / (4 * filter_stride(lines)) / 8 * 8, 8), filters_);
+    std::int64_t filters_at_once(const task_size &of) const {
+        return std::min(std::max<std::int64_t>(16 * 1024 / (4 * g_.sums_of_filter(of)) / 8 * 8, 8), g_.filters);
     }
 
-    void prepare(workspace &memory, int parts, std::int64_t lines, const void *x) const {
+    void prepare(workspace &memory, int parts, const task_size &of, const void *x) const {
         memory.make_parts(parts);
         for (auto &own : std::span(memory.parts).first(static_cast<std::size_t>(parts))) {
-            workspace::ensure_size(own.rows, static_cast<std::size_t>(cells_bytes(lines)));
+            workspace::ensure_size(own.rows, static_cast<std::size_t>(g_.cells_bytes(of)));
             workspace::ensure_size(
-                    own.sums, static_cast<std::size_t>((filters_at_once(lines) + 1) * filter_stride(lines)));
-            workspace::ensure_size(own.taps, w_->steps.size() * static_cast<std::size_t>(lines));
-            own.end = static_cast<const std::byte *>(x) + *volume(p_.window.x) * p_.channels * p_.batch;
-            own.make_padding(padding_rows() * padded_columns_);
+                    own.sums, static_cast<std::size_t>((filters_at_once(of) + 1) * g_.sums_of_filter(of)));
+            workspace::ensure_size(own.taps, w_->steps.size() * static_cast<std::size_t>(of.lines));
+            own.end = static_cast<const std::byte *>(x) + *volume(g_.p.window.x) * g_.p.channels * g_.p.batch;
+            own.make_padding(copied_channels() * g_.copied_elements(of));
         }
     }
 
-    /// How many lines of x, with padding at both ends, `padding` holds.
-    std::int64_t padding_rows() const { return w_->cells.of == cells_of::channels ? w_->cells.elements : 1; }
+    /// Channels of x whose lines are copied at once.
+    std::int64_t copied_channels() const { return g_.cells.of == cells_of::channels ? g_.cells.elements : 1; }
 
     std::byte padding(std::int32_t x_zero_point) const {
-        return static_cast<std::byte>(static_cast<std::uint8_t>(x_zero_point) ^ (p_.x_is_signed ? 0x80 : 0));
+        return static_cast<std::byte>(static_cast<std::uint8_t>(x_zero_point) ^ (g_.p.x_is_signed ? 0x80 : 0));
     }
 
-    /// x: the first channel of the group. A line of x with its padding is a row of `padding`.
-    void make_all_cells(
-            const std::uint8_t *x, std::int32_t x_zero_point, parallel::range lines, workspace::part &own) const {
-        const auto met = lines_met(lines.end - lines.begin);
-        const auto pad = is_line_ ? 0 : p_.window.pads_begin.front();
-        auto *to = own.rows.data();
-        for (std::int64_t i = 0; i < met; ++i) {
-            const auto line = lines.begin * line_stride() - pad + i;
-            if (!meets_a_tap(i)) {
-                to += planes() * 4 * cells_of_line_;
-                continue;
-            }
-            for (std::int64_t c = 0; c < w_->cells.channel_cells(); ++c)
-                for (const auto phase : phases_) {
-                    if (line < 0 || line >= x_lines_)
-                        fill(to, padding(x_zero_point));
-                    else
-                        make_line(x + line * x_columns_, c, phase, own, to);
-                    to += 4 * cells_of_line_;
-                }
+    void run(const task_part &t, const task_size &size, const std::uint8_t *x,
+            std::span<const std::int32_t> x_zero_points, workspace::part &own, block_consumer consume) const {
+        const auto pad = padding(zero_point_of(x_zero_points, t.image));
+        own.pad(pad, copied_channels() * g_.copied_elements(size));
+        make_all_cells(
+                t, size, x + (t.image * g_.p.channels + t.group * g_.cells.channels) * plane_elements(), pad, own);
+        const auto calls = find_taps(t, size, own);
+        if (!w_->zero_points.empty())
+            for_each_call(t, size, calls, own, [&](channels_first_span span) {
+                static constexpr std::int32_t zero = 0;
+                span.weights = w_->ones.data();
+                span.start = &zero;
+                span.filters = 1;
+                span.sums += filters_at_once(size) * g_.sums_of_filter(size);
+                w_->multiply(span);
+            });
+        const auto begin = ((t.image * g_.planes + t.plane) * g_.lines + t.lines.begin) * g_.columns;
+        const parallel::range positions {
+                begin + t.columns.begin, begin + (t.height() - 1) * g_.columns + t.columns.end};
+        const auto most = filters_at_once(size);
+        for (std::int64_t f = 0; f < g_.filters; f += most) {
+            const auto filters = std::min(most, g_.filters - f);
+            multiply(t, size, calls, {f, f + filters}, own);
+            consume({positions, own.sums.data(), t.group * g_.filters + f, filters, g_.sums_of_filter(size)});
         }
     }
 
-    /// Whether a tap meets a line of x, counted from the first that the block meets.
+    /// Of a channel of x.
+    std::int64_t plane_elements() const { return g_.x_elements; }
+
+    /// x: the first channel of the group.
+    void make_all_cells(const task_part &t, const task_size &size, const std::uint8_t *x, std::byte pad,
+            workspace::part &own) const {
+        const auto line_cells = g_.cells_of_line(size.columns), of_phase = g_.phase_bytes(size);
+        const auto met = g_.lines_met(t.height()), phases = std::ssize(g_.phases);
+        for (std::int64_t c = 0; c < g_.cells.channel_cells(); ++c)
+            for (std::int64_t tap_plane = 0; tap_plane < g_.tap_planes; ++tap_plane) {
+                const auto x_plane = plane_met(t.plane, tap_plane);
+                auto *const to =
+                        own.rows.data() + c * phases * of_phase + 4 * line_cells * tap_plane * g_.lines_met(size.lines);
+                if (x_plane < 0) {
+                    for (std::int64_t phase = 0; phase < phases; ++phase)
+                        fill(to + phase * of_phase, pad, met * line_cells);
+                    continue;
+                }
+                const auto from = lines_of(t, size, x + x_plane * g_.x_lines * g_.x_columns, c, pad, own);
+                if (g_.are_joined) {
+                    make_cells(from.of_line(0), 1, g_.cells.elements, round_up(met * g_.joined_line, 16), to);
+                    continue;
+                }
+                for (std::int64_t i = 0; i < met; ++i) {
+                    if (!meets_a_tap(i)) continue;
+                    for (std::int64_t phase = 0; phase < phases; ++phase) {
+                        auto *const cells = to + phase * of_phase + 4 * line_cells * i;
+                        if (!is_in_x(t, i))
+                            fill(cells, pad, line_cells);
+                        else
+                            make_cells(from.of_line(i, g_.phases[static_cast<std::size_t>(phase)]), g_.stride,
+                                    g_.cells.elements, round_up(t.width() + g_.most_shift, 16), cells);
+                    }
+                }
+            }
+    }
+
+    std::int64_t first_line(const task_part &t) const { return t.lines.begin * g_.line_stride - g_.line_pad; }
+    /// Whether a line that the task meets is in x, not in the padding.
+    bool is_in_x(const task_part &t, std::int64_t line) const {
+        return first_line(t) + line >= 0 && first_line(t) + line < g_.x_lines;
+    }
+
+    /// The lines of x that a task meets, from the first element on that its columns meet: where they are, or copies
+    /// with padding.
+    struct lines_of_cell {
+        cell_sources first; // line
+        std::int64_t before, pitch;
+
+        cell_sources of_line(std::int64_t line, std::int64_t offset = 0) const {
+            auto result = first;
+            for (auto &source : result)
+                if (source) source += (line - before) * pitch + offset;
+            return result;
+        }
+    };
+
+    /// x: the plane in the group's first channel. All lines are copied before cells are made: vectors that are loaded
+    /// right after their bytes were stored wait for these.
+    lines_of_cell lines_of(const task_part &t, const task_size &size, const std::uint8_t *x, std::int64_t cell,
+            std::byte pad, workspace::part &own) const {
+        const auto begin = t.columns.begin * g_.stride - g_.p.window.pads_begin.back();
+        const parallel::range elements {
+                begin, begin + (t.width() - 1) * g_.stride + g_.p.window.covered(g_.p.window.rank() - 1)};
+        const auto met = g_.lines_met(t.height());
+        const auto before = std::max<std::int64_t>(-first_line(t), 0); // lines of padding
+        const auto *const end_of_lines =
+                reinterpret_cast<const std::byte *>(x + (g_.cells.channels - 1) * plane_elements()
+                        + std::min(first_line(t) + met, g_.x_lines) * g_.x_columns);
+        const bool is_in_place = !g_.p.x_is_signed && !g_.are_joined && begin >= 0 && elements.end <= g_.x_columns
+                && own.end - end_of_lines >= g_.line_elements(t.width());
+        lines_of_cell result {{}, is_in_place ? before : 0, is_in_place ? g_.x_columns : g_.copied_line(size)};
+        auto *const copies = reinterpret_cast<std::uint8_t *>(own.padding.data());
+        for (std::int64_t k = 0; k < copied_channels(); ++k) {
+            const auto channel = g_.cells.of == cells_of::taps
+                    ? cell
+                    : std::min(cell * g_.cells.elements + k, g_.cells.channels - 1); // beyond the last: by weights of 0
+            const auto *const plane = x + channel * plane_elements();
+            auto *const copy = copies + k * g_.copied_elements(size);
+            result.first[static_cast<std::size_t>(k)] =
+                    is_in_place ? plane + (first_line(t) + before) * g_.x_columns + begin : copy;
+            for (std::int64_t i = 0; i < met && !is_in_place; ++i) {
+                auto *const line = copy + i * result.pitch;
+                // Where all columns are met each line leaves the same padding at its ends.
+                if ((g_.are_joined && !is_in_x(t, i)) || size.columns < g_.columns)
+                    std::memset(line, std::to_integer<int>(pad), static_cast<std::size_t>(elements.end - begin));
+                if (is_in_x(t, i)) copy_elements(plane + (first_line(t) + i) * g_.x_columns, elements, line);
+            }
+        }
+        if (g_.cells.of == cells_of::taps)
+            for (std::size_t k = 1; k < static_cast<std::size_t>(g_.cells.elements); ++k)
+                result.first[k] = result.first[k - 1] + g_.dilation;
+        return result;
+    }
+
+    /// The plane of x that a plane of taps meets for a plane of y; -1 in the padding.
+    std::int64_t plane_met(std::int64_t y_plane, std::int64_t tap_plane) const {
+        std::int64_t plane = 0, size = 1;
+        for (auto d = g_.outer.rank(); d-- > 0; size *= g_.outer.x[d]) {
+            const auto at = g_.outer.position(d, y_plane % g_.outer.y[d], tap_plane % g_.outer.kernel[d]);
+            if (at < 0 || at >= g_.outer.x[d]) return -1;
+            plane += at * size;
+            y_plane /= g_.outer.y[d];
+            tap_plane /= g_.outer.kernel[d];
+        }
+        return plane;
+    }
+
+    /// Whether a tap meets a line of x, counted from the first that the task meets.
     bool meets_a_tap(std::int64_t line) const {
-        const auto stride = line_stride(), dilation = line_dilation();
-        if (stride == 1) return true;
-        for (std::int64_t t = 0; t < w_->cells.tap_lines; ++t)
-            if (line >= t * dilation && (line - t * dilation) % stride == 0) return true;
+        if (g_.line_stride == 1) return true;
+        for (std::int64_t t = 0; t < g_.tap_lines; ++t)
+            if (line >= t * g_.line_dilation && (line - t * g_.line_dilation) % g_.line_stride == 0) return true;
         return false;
     }
 
     /// Cells of padding alone.
-    void fill(std::byte *to, std::byte value) const {
-        if (w_->cells.elements == 4)
-            std::memset(to, std::to_integer<int>(value), static_cast<std::size_t>(4 * cells_of_line_));
+    void fill(std::byte *to, std::byte value, std::int64_t cells) const {
+        if (g_.cells.elements == 4)
+            std::memset(to, std::to_integer<int>(value), static_cast<std::size_t>(4 * cells));
         else
-            for (std::int64_t i = 0; i < 2 * cells_of_line_; ++i) {
+            for (std::int64_t i = 0; i < 2 * cells; ++i) {
                 to[2 * i] = value;
                 to[2 * i + 1] = std::byte {0};
             }
     }
 
-    /// x: where the line begins in the group's first channel.
-    void make_line(
-            const std::uint8_t *x, std::int64_t cell, std::int64_t phase, workspace::part &own, std::byte *to) const {
-        const auto &c = w_->cells;
-        auto *const rows = reinterpret_cast<std::uint8_t *>(own.padding.data());
-        const auto plane = x_lines_ * x_columns_;
-        cell_sources from = {};
-        for (std::int64_t k = 0; k < c.elements; ++k) {
-            auto &source = from[static_cast<std::size_t>(k)];
-            if (c.of == cells_of::taps) {
-                source = k == 0 ? line_of(x + cell * plane, own, rows) + phase : from[0] + k * dilation_;
-            } else {
-                const auto channel =
-                        std::min(cell * c.elements + k, c.channels - 1); // beyond the last: by weights of 0
-                source = line_of(x + channel * plane, own, rows + k * padded_columns_) + phase;
-            }
-        }
-        make_cells(from, stride_, c.elements, cells_of_line_ - channels_first_overrun, to);
+    /// Copies those elements of a line of x that are not in the padding.
+    void copy_elements(const std::uint8_t *x, parallel::range elements, std::uint8_t *to) const {
+        const auto begin = std::max<std::int64_t>(elements.begin, 0), end = std::min(g_.x_columns, elements.end);
+        if (begin >= end) return;
+        to += begin - elements.begin;
+        if (g_.p.x_is_signed)
+            copy_as_unsigned(x + begin, end - begin, to);
+        else
+            std::memcpy(to, x + begin, static_cast<std::size_t>(end - begin));
     }
 
-    /// A line of x with its padding, of which padded_columns_ can be read: itself, or its copy.
-    const std::uint8_t *line_of(const std::uint8_t *x, const workspace::part &own, std::uint8_t *copy) const {
-        if (!is_padded_ && !p_.x_is_signed && own.end - reinterpret_cast<const std::byte *>(x) >= padded_columns_)
-            return x;
-        copy_line(x, copy);
-        return copy;
-    }
-
-    /// Between the padding of a row.
-    void copy_line(const std::uint8_t *x, std::uint8_t *row) const {
-        auto *const to = row + p_.window.pads_begin.back();
-        if (!p_.x_is_signed) {
-            std::memcpy(to, x, static_cast<std::size_t>(x_columns_));
-            return;
-        }
-        for (std::int64_t i = 0; i < x_columns_; ++i)
-            to[i] = x[i] ^ 0x80;
-    }
-
-    /// Finds the cells of each step, line by line.
-    void find_taps(parallel::range lines, workspace::part &own) const {
+    /// Finds the cells of each step, for all lines or line by line. Returns how many times the function is called.
+    std::int64_t find_taps(const task_part &t, const task_size &size, workspace::part &own) const {
+        const auto line_bytes = 4 * g_.cells_of_line(size.columns), met = g_.lines_met(size.lines);
+        const auto calls = g_.are_joined ? 1 : t.height();
         auto to = own.taps.begin();
-        const auto *rows = own.rows.data();
-        for (auto line = lines.begin; line < lines.end; ++line, rows += 4 * line_stride() * planes() * cells_of_line_)
-            to = std::ranges::transform(step_cells_, to, [=](std::int64_t at) { return rows + at; }).out;
+        for (const auto &s : w_->steps) {
+            const auto at = static_cast<std::size_t>(s.line_cell);
+            const auto phase = s.channel_cell * std::ssize(g_.phases) + g_.tap_phase[at];
+            const auto x_line = s.tap_plane * met + s.tap_line * g_.line_dilation;
+            *to++ = own.rows.data() + phase * g_.phase_bytes(size) + x_line * line_bytes + 4 * g_.tap_shift[at];
+        }
+        for (std::int64_t line = 1; line < calls; ++line)
+            to = std::transform(to - std::ssize(w_->steps), to, to,
+                    [by = g_.line_stride * line_bytes](const std::byte *above) { return above + by; });
+        return calls;
     }
 
-    /// The sums of x that zero points of weights multiply lie behind the other sums.
-    std::int32_t *x_sums(std::int64_t lines, workspace::part &own) const {
-        return own.sums.data() + filters_at_once(lines) * filter_stride(lines);
-    }
-
-    void sum_x(parallel::range lines, std::int64_t size, workspace::part &own) const {
-        static constexpr std::int32_t zero = 0;
+    /// f(span) for each call of the function, by the weights of no filters yet.
+    template <typename F>
+    void for_each_call(
+            const task_part &t, const task_size &size, std::int64_t calls, workspace::part &own, const F &f) const {
         const auto steps = std::ssize(w_->steps);
-        for (std::int64_t line = 0; line < lines.end - lines.begin; ++line)
-            w_->multiply({own.taps.data() + line * steps, steps, columns_, w_->ones.data(), &zero, nullptr, nullptr, 1,
-                    x_sums(size, own) + line * columns_, 0});
+        const auto positions =
+                g_.are_joined ? (t.height() - 1) * g_.cells_of_line(size.columns) + t.width() : t.width();
+        for (std::int64_t i = 0; i < calls; ++i)
+            f(channels_first_span {own.taps.data() + i * steps, steps, positions, nullptr, nullptr, nullptr, nullptr, 0,
+                    own.sums.data() + i * t.width(), g_.sums_of_filter(size)});
     }
 
     /// filters: some of the group, from a block of weights on.
-    void multiply(std::int64_t group, parallel::range filters, parallel::range lines, std::int64_t size,
+    void multiply(const task_part &t, const task_size &size, std::int64_t calls, parallel::range filters,
             workspace::part &own) const {
-        const auto steps = std::ssize(w_->steps), first = group * filters_ + filters.begin;
-        for (std::int64_t line = 0; line < lines.end - lines.begin; ++line) {
-            channels_first_span span {own.taps.data() + line * steps, steps, columns_,
-                    w_->weights.data() + first * steps, w_->start.data() + first, nullptr, nullptr,
-                    filters.end - filters.begin, own.sums.data() + line * columns_, filter_stride(size)};
+        const auto first = t.group * g_.filters + filters.begin;
+        for_each_call(t, size, calls, own, [&](channels_first_span span) {
+            span.weights = w_->weights.data() + first * span.steps;
+            span.start = w_->start.data() + first;
+            span.filters = filters.end - filters.begin;
             if (!w_->zero_points.empty()) {
                 span.zero_points = w_->zero_points.data() + first;
-                span.x_sums = x_sums(size, own) + line * columns_;
+                span.x_sums = span.sums + filters_at_once(size) * g_.sums_of_filter(size);
             }
             w_->multiply(span);
+        });
+        if (!g_.are_joined || g_.joined_line == g_.columns) return;
+        for (std::int64_t f = 0; f < filters.end - filters.begin; ++f) {
+            auto *const of_filter = own.sums.data() + f * g_.sums_of_filter(size);
+            for (std::int64_t line = 1; line < t.height(); ++line)
+                std::memmove(of_filter + line * g_.columns, of_filter + line * g_.cells_of_line(g_.columns),
+                        static_cast<std::size_t>(g_.columns) * sizeof *of_filter);
         }
     }
 
-    problem p_;
+    geometry g_;
     std::shared_ptr<const channels_first_weights> w_;
-    std::int64_t columns_, lines_, x_columns_, x_lines_, filters_;
-    std::int64_t stride_, dilation_; // along a line
-    bool is_line_;                   // one spatial dimension
-    bool is_padded_;
-    std::vector<std::int64_t> phases_;
-    std::vector<std::int64_t> tap_phase_,
-            tap_shift_;                    // of each cell of a line's taps: which phase, and how many positions on
-    std::vector<std::int64_t> step_cells_; // where those of each step lie for the first line, in bytes
-    std::int64_t cells_of_line_, padded_columns_;
 };
 
 } // namespace
@@ -464,32 +467,13 @@ convolution_factory pack_channels_first_convolution(
 constexpr std::int64_t few = 24, max_few_of_one_tap = 128, max_few_groups = 8;
 
 convolution_factory pack_channels_first_convolution(const problem &p, const constant_weights &w) {
-    if (!p.is_channels_first || p.window.kernel.size() > 2 || p.channels == 0 || p.filters == 0) return nullptr;
+    if (!p.is_channels_first || p.channels == 0 || p.filters == 0) return nullptr;
     const auto channels = p.channels / p.groups, filters = p.filters / p.groups;
     const bool is_depthwise = channels == 1 && filters == 1 && p.groups > max_few_groups;
     const bool is_one_tap = *volume(p.window.kernel) == 1
             && std::ranges::all_of(p.window.strides, [](std::int64_t stride) { return stride == 1; });
     if (is_depthwise || std::min(channels, filters) > (is_one_tap ? max_few_of_one_tap : few)) return nullptr;
     return pack_channels_first_convolution(p, *targets::pick(p.available, channels_first_table), w);
-}
-
-bool channels_first_is_faster(const problem &of_shape) {
-    const auto p = with_long_lines(of_shape);
-    const auto &w = p.window;
-    const auto columns = w.y.back(), lines = *volume(w.y) / std::max<std::int64_t>(columns, 1);
-    // Vectors of few positions are mostly empty, and so are the cells of many channels.
-    if (columns < (p.channels / p.groups <= 32 ? 14 : 28)) return false;
-    // A line is one task, whose sums are to stay in a second-level cache.
-    if (lines == 1 && columns * (p.filters / p.groups) > 256 * 1024) return false;
-    // What lies between the taps has cells: of whole lines, and of positions in a line. Measured as above, with
-    // dilations of 1 to 32 times the columns of y: of 3 taps these take as long as im2col from 16 times the columns on,
-    // where channels are many, and later where they are few.
-    constexpr std::int64_t many = 16;
-    const auto last = w.rank() - 1;
-    if (w.rank() > 1 && w.covered(0) > 32) return false;
-    if ((w.covered(last) - 1) / w.strides[last] > many * columns) return false;
-    // A line is copied with all of its padding, of which a large stride reads little.
-    return w.padded(last) <= many * (w.x[last] + columns);
 }
 
 } // namespace dynquant::layers

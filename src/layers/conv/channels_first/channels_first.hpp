@@ -34,19 +34,15 @@ inline constexpr std::int64_t channels_first_overrun = 16;
 struct channels_first_loop {
     channels_first_function multiply;
     std::int64_t elements;
+    std::int64_t lanes; // positions of a vector
 };
 
 extern const targets::candidate<const channels_first_loop *> channels_first_table[];
 
-/// Null unless x and y are channels first with one or two spatial dimensions, and channels or filters so few that this
-/// may be the fastest way.
+/// Null unless x and y are channels first, and channels or filters so few that this may be the fastest way.
 convolution_factory pack_channels_first_convolution(const integer_convolution &p, const constant_weights &w);
 
-/// Whether channels_first/ is faster than the other algorithm for this shape of x, of a convolution that
-/// pack_channels_first_convolution() has packed.
-bool channels_first_is_faster(const integer_convolution &of_shape);
-
-/// Packs any convolution of one or two spatial dimensions with channels for the given loop.
+/// Packs any convolution with channels for the given loop.
 convolution_factory pack_channels_first_convolution(
         const integer_convolution &p, const channels_first_loop &kind, const constant_weights &w);
 

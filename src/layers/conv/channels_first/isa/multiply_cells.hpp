@@ -81,7 +81,7 @@ void multiply_cells(const channels_first_span &s) {
 /// AVX-512 has twice the registers of AVX2. A cell has four bytes for V::dot(), else two words.
 template <typename V>
 constexpr channels_first_loop channels_first_of = {
-        multiply_cells<V, V::lanes == 16 ? 8 : 4, V::lanes == 16 ? 3 : 2>, V::dot_saturates ? 2 : 4};
+        multiply_cells<V, V::lanes == 16 ? 8 : 4, V::lanes == 16 ? 3 : 2>, V::dot_saturates ? 2 : 4, V::lanes};
 
 } // namespace
 } // namespace dynquant::layers
