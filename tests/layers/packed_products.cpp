@@ -267,8 +267,11 @@ TEST(packed_product, runs_any_panels_of_any_columns) {
             for (std::int64_t n = 0; n < columns; ++n)
                 expected.push_back(row[0] * weight(0, n) + row[1] * weight(1, n) + row[2] * weight(2, n));
         const auto middle = columns % (product.panels() + 1);
-        product.run({&line, inner, rows}, {0, middle}, y.data(), columns);
-        product.run({&line, inner, rows}, {middle, product.panels()}, y.data(), columns);
+        std::vector<std::int32_t> row_sums(rows, 77);
+        product.sum_rows({&line, inner, rows}, {0, rows}, row_sums.data());
+        const indirect_rows x_rows {&line, inner, rows, row_sums.data()};
+        product.run(x_rows, {0, middle}, y.data(), columns);
+        product.run(x_rows, {middle, product.panels()}, y.data(), columns);
         EXPECT_EQ(y, expected) << columns;
         for (std::int64_t n = 0; n < columns; ++n)
             EXPECT_EQ(product.weight_sums()[static_cast<std::size_t>(n)], weight(0, n) + weight(1, n) + weight(2, n));

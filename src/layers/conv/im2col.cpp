@@ -127,9 +127,15 @@ class im2col_convolution final : public accumulator_source {
         for (std::int64_t i = 0; i < w_->lines; ++i)
             own.lines[static_cast<std::size_t>(i)] = first + i * line_bytes_;
         const auto &product = w_->products.front();
-        parallel::for_each_part(product.panels(), parts, [&](parallel::range panels) {
-            product.run({own.lines.data(), row_bytes(), all}, panels, own.sums.data(), p_.filters);
-        });
+        indirect_rows x_rows {own.lines.data(), row_bytes(), all};
+        if (product.takes_row_sums()) {
+            auto *const row_sums = own.sums.data() + all * p_.filters;
+            parallel::for_each_part(all, row_parts,
+                    [&](parallel::range rows) { product.sum_rows(x_rows, rows, row_sums + rows.begin); });
+            x_rows.sums = row_sums;
+        }
+        parallel::for_each_part(product.panels(), parts,
+                [&](parallel::range panels) { product.run(x_rows, panels, own.sums.data(), p_.filters); });
         parallel::for_each_part(all, parallel::parts_for_items(all, all * p_.filters), [&](parallel::range rows) {
             consume({rows, at(own.sums.data(), rows.begin), 0, p_.filters});
         });
@@ -140,7 +146,7 @@ class im2col_convolution final : public accumulator_source {
         memory.make_parts(parts);
         for (auto &work : std::span(memory.parts).first(static_cast<std::size_t>(parts))) {
             if (!is_matrix_) workspace::ensure_size(work.rows, static_cast<std::size_t>(rows * row_bytes()));
-            workspace::ensure_size(work.sums, static_cast<std::size_t>(rows * p_.filters));
+            workspace::ensure_size(work.sums, static_cast<std::size_t>(rows * (p_.filters + 1)));
             work.make_padding(p_.window.is_padded() ? padding_bytes() : 0);
             workspace::ensure_size(work.lines, static_cast<std::size_t>(w_->lines));
         }
@@ -157,7 +163,7 @@ class im2col_convolution final : public accumulator_source {
             std::int32_t *sums) const {
         if (is_matrix_) {
             work.lines[0] = x + rows.begin * p_.channels;
-            return multiply_group(0, {work.lines.data(), p_.channels, rows.end - rows.begin}, sums);
+            return multiply_group(0, {work.lines.data(), p_.channels, rows.end - rows.begin}, work, sums);
         }
         const auto columns = p_.window.y.back();
         auto copied = rows.begin; // rows from here on are to be copied
@@ -179,8 +185,13 @@ class im2col_convolution final : public accumulator_source {
 
     std::int32_t *at(std::int32_t *sums, std::int64_t row) const { return sums + row * p_.filters; }
 
-    void multiply_group(std::int64_t group, const indirect_rows &rows, std::int32_t *sums) const {
+    void multiply_group(std::int64_t group, indirect_rows rows, workspace::part &work, std::int32_t *sums) const {
         const auto &product = w_->products[static_cast<std::size_t>(group)];
+        if (product.takes_row_sums()) {
+            auto *const row_sums = work.sums.data() + std::ssize(work.sums) - rows.rows; // behind those of a block
+            product.sum_rows(rows, {0, rows.rows}, row_sums);
+            rows.sums = row_sums;
+        }
         product.run(rows, {0, product.panels()}, sums + group * (p_.filters / p_.groups), p_.filters);
     }
 
@@ -203,7 +214,7 @@ class im2col_convolution final : public accumulator_source {
                         ? padding
                         : x + image * image_bytes() + x_line * w.x[last] * p_.channels + offset + g * group_channels_;
             }
-            multiply_group(g, {work.lines.data(), w.strides[last] * p_.channels, rows.end - rows.begin}, sums);
+            multiply_group(g, {work.lines.data(), w.strides[last] * p_.channels, rows.end - rows.begin}, work, sums);
         }
     }
 
@@ -214,7 +225,7 @@ class im2col_convolution final : public accumulator_source {
             work.lines[static_cast<std::size_t>(i)] = work.rows.data() + i * line_bytes_;
         for (std::int64_t g = 0; g < p_.groups; ++g) {
             gather(x, of_x, g, rows, work.rows.data());
-            multiply_group(g, {work.lines.data(), row_bytes(), rows.end - rows.begin}, sums);
+            multiply_group(g, {work.lines.data(), row_bytes(), rows.end - rows.begin}, work, sums);
         }
     }
 

@@ -189,6 +189,10 @@ packed_product::packed_product(problem p, const panel_loop &kind, const constant
     product_.compensation = compensation_.data();
     product_.excess = excess_.weights();
     add_up();
+    if (zero_points.empty() || !kind.takes_zero_points) return;
+    zero_points_ = zero_points;
+    zero_points_.resize(compensation_.size(), zero_points.size() == 1 ? zero_points.front() : 0);
+    product_.zero_points = zero_points_.data();
 }
 
 void packed_product::pack(const constant_weights &w, std::int8_t *to) const {
@@ -236,9 +240,9 @@ void packed_product::run(const indirect_rows &x, parallel::range panels, std::in
         if (panels.begin >= own) return;
     }
     loop_.multiply(product_, x, panels, y, y_stride);
-    if (problem_.w_zero_points.empty()) return;
+    if (problem_.w_zero_points.empty() || product_.zero_points) return;
     const auto first = panels.begin * loop_.columns, last = std::min(panels.end * loop_.columns, problem_.columns);
-    subtract_row_sums(product_, x, problem_.w_zero_points, {first, last}, y, y_stride);
+    subtract_row_sums(x, problem_.w_zero_points, {first, last}, y, y_stride);
 }
 
 } // namespace dynquant::layers

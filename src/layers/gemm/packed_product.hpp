@@ -9,6 +9,7 @@
 #include "layers/gemm/panel_product.hpp"
 #include "layers/gemm/saturation_excess.hpp"
 #include "layers/gemm/weights.hpp"
+#include "layers/gemm/zero_points.hpp"
 #include "quantization/shape.hpp"
 
 namespace dynquant::layers {
@@ -34,6 +35,14 @@ class packed_product {
     std::int64_t bytes() const { return own_panels() * product_.panel_bytes + (narrower_ ? narrower_->bytes() : 0); }
     std::int64_t panels() const { return own_panels() + (narrower_ ? narrower_->panels() : 0); }
 
+    /// Whether weights have zero points, so that run() wants the sums of the rows of x.
+    bool takes_row_sums() const {
+        return !problem_.w_zero_points.empty() || (narrower_ && narrower_->takes_row_sums());
+    }
+    void sum_rows(const indirect_rows &x, parallel::range rows, std::int32_t *to) const {
+        layers::sum_rows(product_, x, rows, to);
+    }
+
     /// Computes the columns of some panels on this thread. y_stride: elements from row to row of y.
     void run(const indirect_rows &x, parallel::range panels, std::int32_t *y, std::int64_t y_stride) const;
 
@@ -55,7 +64,7 @@ class packed_product {
     panel_loop loop_;
     panel_product product_;
     std::shared_ptr<std::byte> weights_;
-    std::vector<std::int32_t> weight_sums_, compensation_;
+    std::vector<std::int32_t> weight_sums_, compensation_, zero_points_; // zero_points_: for the loop, of padding too
     saturation_excess excess_;
     std::unique_ptr<const packed_product> narrower_; // of the columns behind these, in panels of one vector less
 };

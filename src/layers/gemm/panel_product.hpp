@@ -25,6 +25,7 @@ struct excess_weights {
 struct indirect_rows {
     const std::byte *const *lines;
     std::int64_t stride, rows;
+    const std::int32_t *sums = nullptr; // of each row, where weights have zero points
 };
 
 /// Weights in panels of adjacent columns. A panel interleaves some rows, mostly four: for each four rows, the four
@@ -33,6 +34,7 @@ struct panel_product {
     const std::int8_t *weights;
     std::int64_t panel_bytes, line_bytes; // of a panel, and of what it has for one line
     const std::int32_t *compensation;     // each column's initial sum, where s8 is read as u8, 128 more
+    const std::int32_t *zero_points;      // of each column, which the sums of rows multiply; null: none
     excess_weights excess;
     std::int64_t columns;
     std::int64_t lines, line_inner; // of a row of x
@@ -50,6 +52,7 @@ struct panel_loop {
     std::int64_t depth;           // the rows of a line are padded to a multiple of this
     std::int64_t interleaved = 4; // rows
     bool has_excess = false;      // see saturation_excess.hpp
+    bool takes_zero_points = false;
 };
 
 /// Panels of 1, 2, ... times as many columns as the first.

@@ -25,11 +25,16 @@ void subtract_from_sums(std::span<const std::int32_t> zero_points, std::int64_t 
         sums[c] = wrap(sums[c] - inner * zero_points[zero_points.size() == 1 ? 0 : c]);
 }
 
-void subtract_row_sums(const panel_product &p, const indirect_rows &x, std::span<const std::int32_t> w_zero_points,
-        parallel::range columns, std::int32_t *y, std::int64_t y_stride) {
+void sum_rows(const panel_product &p, const indirect_rows &x, parallel::range rows, std::int32_t *sums) {
+    for (auto m = rows.begin; m < rows.end; ++m)
+        *sums++ = wrap(row_sum(p, x, m));
+}
+
+void subtract_row_sums(const indirect_rows &x, std::span<const std::int32_t> w_zero_points, parallel::range columns,
+        std::int32_t *y, std::int64_t y_stride) {
     const auto *zero_points = w_zero_points.data();
     for (std::int64_t m = 0; m < x.rows; ++m, y += y_stride) {
-        const auto total = static_cast<std::uint32_t>(row_sum(p, x, m));
+        const auto total = static_cast<std::uint32_t>(x.sums[m]);
         const auto subtract = [&](std::int64_t n, std::uint32_t term) {
             y[n] = static_cast<std::int32_t>(static_cast<std::uint32_t>(y[n]) - term);
         };

@@ -12,10 +12,13 @@ namespace dynquant::layers {
 /// Subtracts `inner` times the zero points from the sums of columns. Zero points: none, one, or one for each column.
 void subtract_from_sums(std::span<const std::int32_t> zero_points, std::int64_t inner, std::span<std::int32_t> sums);
 
+/// The sums of some rows of x.
+void sum_rows(const panel_product &p, const indirect_rows &x, parallel::range rows, std::int32_t *sums);
+
 /// Subtracts from some columns of each row of y the sum of its row of x times the zero points: one, or one for each
 /// column.
-void subtract_row_sums(const panel_product &p, const indirect_rows &x, std::span<const std::int32_t> w_zero_points,
-        parallel::range columns, std::int32_t *y, std::int64_t y_stride);
+void subtract_row_sums(const indirect_rows &x, std::span<const std::int32_t> w_zero_points, parallel::range columns,
+        std::int32_t *y, std::int64_t y_stride);
 
 /// Gives bias - x_zero_point * weight_sums for each channel, or nothing where x_zero_point is 0 and there is no bias.
 /// bias: none, one, or one for each channel.

@@ -129,6 +129,6 @@ void multiply_panels(const panel_product &p, const indirect_rows &x, parallel::r
 } // namespace
 
 extern const panel_loops amx_int8_panels;
-constinit const panel_loops amx_int8_panels {1, {{multiply_panels, columns, depth, 4, false}}};
+constinit const panel_loops amx_int8_panels {1, {{multiply_panels, columns, depth, 4}}};
 
 } // namespace dynquant::layers

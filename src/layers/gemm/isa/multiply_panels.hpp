@@ -39,6 +39,14 @@ void multiply_rows(const panel_product &p, const indirect_rows &from, std::int64
             sums[r][v] = V::load(p.compensation + first + v * V::lanes);
             others[r][v] = V::splat(0);
         }
+    if (p.zero_points)
+#pragma GCC unroll 6
+        for (int r = 0; r < rows; ++r) {
+            const auto sum = V::splat(from.sums[first_row + r]);
+#pragma GCC unroll 4
+            for (int v = 0; v < vectors; ++v)
+                sums[r][v] = V::subtract(sums[r][v], V::multiply(V::load(p.zero_points + first + v * V::lanes), sum));
+        }
 
     /// four_of(offset): the four elements that the weights multiply, of the row at an offset.
     const auto add = [&](auto &to, const std::int8_t *weights, auto four_of) __attribute__((always_inline)) {
@@ -117,7 +125,7 @@ void multiply_rows(const panel_product &p, const indirect_rows &from, std::int64
 template <typename V, int columns_in_vectors>
 struct by_bytes {
     static constexpr std::int64_t columns = columns_in_vectors * V::lanes, interleaved = 4;
-    static constexpr bool has_excess = V::dot_saturates;
+    static constexpr bool has_excess = V::dot_saturates, takes_zero_points = true;
     /// Multiplies rows from `row` on by some panels; y: of the first row.
     template <int rows, bool x_is_signed>
     static void multiply(const panel_product &p, const indirect_rows &x, std::int64_t row, parallel::range panels,
@@ -154,7 +162,8 @@ void multiply_panels(const panel_product &p, const indirect_rows &x, parallel::r
 
 template <typename Loop>
 constexpr panel_loop kind_of() {
-    return {multiply_panels<Loop>, Loop::columns, Loop::interleaved, Loop::interleaved, Loop::has_excess};
+    return {multiply_panels<Loop>, Loop::columns, Loop::interleaved, Loop::interleaved, Loop::has_excess,
+            Loop::takes_zero_points};
 }
 
 /// Vectors of 16 lanes have panels of 1 to 4 vectors, others of 2: twice the registers hold twice the sums.

@@ -89,7 +89,7 @@ void multiply_words(const widened_rows<V, rows> &x, std::int64_t count, const st
 template <typename V, int vectors>
 struct by_words {
     static constexpr std::int64_t columns = vectors * V::lanes, interleaved = 2;
-    static constexpr bool has_excess = false;
+    static constexpr bool has_excess = false, takes_zero_points = false;
     template <int rows, bool x_is_signed>
     static void multiply(const panel_product &p, const indirect_rows &x, std::int64_t row, parallel::range panels,
             std::int32_t *y, std::int64_t y_stride) {
