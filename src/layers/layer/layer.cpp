@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
 #include "layers/gemm/zero_points.hpp"
 #include "layers/layer/one_multiplier.hpp"
@@ -50,6 +51,14 @@ bool fold_multipliers(layer_description &d) {
 /// Makes the window of a product, which may have any number of rows. make_window() limits an extent.
 window window_of_products(std::int64_t rows) {
     return {{rows}, {rows}, {1}, {1}, {1}, {0}, {0}};
+}
+
+template <typename T>
+void repeat(std::vector<T> &values, std::int64_t times) {
+    const auto count = values.size();
+    values.resize(count * static_cast<std::size_t>(times));
+    for (auto i = count; i < values.size(); ++i)
+        values[i] = values[i - count];
 }
 
 /// The strides of x channels last, in the order of its dimensions.
@@ -128,9 +137,25 @@ layer::layer(const packed_layer &p, const dims &x)
         refuse(d_, e.status, e.what());
     }
     permutes_ = permutes_ && !sums_->takes_channels_first();
-    if (d_.x_zero_point || d_.scales_by_row)
+    join_positions();
+    if (d_.x_zero_point || d_.scales_by_row) {
         fold_zero_point_into_bias(sums_->weight_sums(), d_.x_zero_point.value_or(0), d_.bias, bias_);
+        repeat(bias_, joined_);
+    }
     if (d_.prepare) quantizer_.emplace(d_.prepare, x, rows(), permutes_ ? channels_last_strides(x) : dims {});
+}
+
+void layer::join_positions() {
+    constexpr std::int64_t tile = 64; // of the epilogue, along channels
+    const auto count = tile / std::gcd(channels_, tile);
+    const bool is_worth = images_ * positions_ >= 4 * count; // each run makes the bias anew
+    if (y_is_channels_first_ || d_.scales_by_row || channels_ >= tile || !is_worth) return;
+    joined_ = count;
+    joined_post_ops_ = d_.post_ops;
+    for (auto &s : joined_post_ops_) {
+        if (s.a.size() > 1) repeat(s.a, joined_);
+        joined_views_.push_back({s.what, s.a, s.b, s.table});
+    }
 }
 
 std::int64_t layer::rows() const {
@@ -209,6 +234,7 @@ void layer::run(const layer_arguments &given, workspace &memory) const {
         of_x.zero_points = {&*d_.x_zero_point, 1};
     } else if (!d_.scales_by_row) {
         fold_zero_point_into_bias(sums_->weight_sums(), of_x.zero_points.front(), d_.bias, memory.bias);
+        repeat(memory.bias, joined_);
         of_x.bias = memory.bias;
     }
     sums_->for_each_block(x, of_x.zero_points, memory, [&](const accumulator_block &block) {
@@ -242,7 +268,14 @@ void layer::finish_rows(const accumulator_block &block, const parameters &of_x, 
         const rows_of_sums rows {block.sums + (begin - positions.begin) * channels_, false, channels_,
                 static_cast<std::byte *>(y) + at * element, y_is_channels_first_ ? 1 : channels_,
                 y_is_channels_first_ ? positions_ : 1};
-        epilogue_.rows(epilogue_for(of_x, image, in_image), rows, {0, end - begin});
+        auto by = epilogue_for(of_x, image, in_image);
+        const auto joined = joined_ == 1 ? 0 : (end - begin) / joined_;
+        epilogue_.rows(by, rows, {joined * joined_, end - begin});
+        if (joined > 0) {
+            by.post_ops = joined_views_;
+            const auto width = joined_ * channels_;
+            epilogue_.rows(by, {rows.sums, false, width, rows.y, width, 1}, {0, joined});
+        }
         if (d_.table) look_up(static_cast<std::uint8_t *>(y) + at, channels_, end - begin);
         begin = end;
     }

@@ -101,6 +101,7 @@ class layer {
         std::span<const std::int32_t> zero_points, bias; // bias: of each channel, or none
         std::span<const float> scales;
     };
+    void join_positions();
     epilogue epilogue_for(const parameters &of_x, std::int64_t image, std::int64_t in_image) const;
     void finish_rows(const accumulator_block &block, const parameters &of_x, void *y) const;
     void finish_planes(const accumulator_block &block, const parameters &of_x, void *y) const;
@@ -116,6 +117,10 @@ class layer {
     permutation to_channels_last_;   // of x's bytes, before the sums
     std::vector<std::int32_t> bias_; // where no zero point of a run is in it
     std::vector<post_op_view> post_ops_;
+    /// Channels that do not fill a tile of the epilogue: so many positions pass it as one, with parameters that repeat.
+    std::int64_t joined_ = 1;
+    std::vector<post_op> joined_post_ops_;
+    std::vector<post_op_view> joined_views_;
     const epilogue_loops &epilogue_;
     lookup::look_up_function look_up_;
 };

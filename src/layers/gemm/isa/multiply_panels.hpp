@@ -97,15 +97,18 @@ void multiply_rows(const panel_product &p, const indirect_rows &from, std::int64
                 sums[r][v] = V::add(sums[r][v], others[r][v]);
 
     const auto columns = p.columns - first;
-    alignas(64) std::int32_t padded[panel_columns]; // sums of a panel whose last columns are padding
     y += first;
 #pragma GCC unroll 6
     for (int r = 0; r < rows; ++r) {
-        auto *const of_row = y + r * y_stride, *const to = columns < panel_columns ? padded : of_row;
+        auto *const to = y + r * y_stride;
+        if (columns >= panel_columns)
 #pragma GCC unroll 4
-        for (int v = 0; v < vectors; ++v)
-            V::store(to + v * V::lanes, sums[r][v]);
-        if (columns < panel_columns) std::memcpy(of_row, padded, static_cast<std::size_t>(columns) * sizeof *y);
+            for (int v = 0; v < vectors; ++v)
+                V::store(to + v * V::lanes, sums[r][v]);
+        else // the last columns of the panel are padding
+#pragma GCC unroll 4
+            for (int v = 0; v < vectors; ++v)
+                if (v * V::lanes < columns) V::store_partial(to + v * V::lanes, columns - v * V::lanes, sums[r][v]);
     }
     if constexpr (V::dot_saturates)
         for (auto i = p.excess.begin[panel]; i < p.excess.begin[panel + 1]; ++i) {
