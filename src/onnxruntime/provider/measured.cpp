@@ -41,6 +41,8 @@ constexpr measurement measurements[] = {
         // Up to 2, of single rows not written down; Zen 4; 2026-11-25; `scripts/measure layers`.
         {int8_product, with, [](auto &e) { return e.weights <= 1 << 20; }},
         {uint8_product, any, [](auto &e) { return e.weights <= 4096; }},
+        // 1.11 to 1.5; Zen 4; 2026-11-28; `scripts/measure random_layers`.
+        {uint8_product, any, [](auto &e) { return e.inner <= 16; }},
         {uint8_convolution, any, [](auto &e) { return e.taps == 1 && e.inner <= 128; }},
         {uint8_convolution, any, [](auto &e) { return e.taps != 1 && e.inner * e.taps <= 32 && e.columns >= 12; }},
         // The same; Zen 3; 2026-11-25; the same.
@@ -104,7 +106,8 @@ std::string fast_in_ort_product(const graph &g, const node &n) {
     const auto weights = volume(shape).value_or(0);
     const measurement *found = nullptr;
     if (n.is(op::mat_mul_integer)) {
-        found = find(is_int8 ? int8_product : uint8_product, {weights});
+        found = find(is_int8 ? int8_product : uint8_product,
+                {weights, shape.size() > 1 ? shape[shape.size() - 2] : weights});
     } else {
         // ONNX Runtime multiplies int8 weights in plain code, and has no zero point for each filter, nor dilations with
         // SAME.
