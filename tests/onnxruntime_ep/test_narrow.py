@@ -28,7 +28,6 @@ FLOATS = {T.FLOAT8E4M3FN: ml_dtypes.float8_e4m3fn, T.FLOAT8E5M2: ml_dtypes.float
 STEPS = {"Relu": lambda y: np.maximum(y, 0), "LeakyRelu": lambda y: np.where(y < 0, y * 0.25, y)}
 PRODUCTS = ("MatMul", False), ("Gemm", False), ("Gemm", True)  # and whether they transpose the weights
 OPSET = 21  # 4 bits and blocks came with it
-NEWEST = tuple(map(int, ort.__version__.split(".")[:2])) >= (1, 32)
 
 
 def session(m, options=None, **of):
@@ -219,13 +218,27 @@ class Narrow(unittest.TestCase):
             with self.subTest(op=op, kind=kind, granularity=granularity, **of):
                 self.check_count(layer.model(), layer.draw_x())
 
+    def test_as_many_matmulnbits_of_every_block(self):
+        for kind, block in itertools.product(CODES, (8, 16, 48, 256)):
+            layer = layer_of(4096, 32, "MatMul", kind, "block", block=block)
+            with self.subTest(kind=kind, block=block):
+                self.check_count(layer.model(), layer.draw_x())
+
+    def test_blocks_that_older_versions_compute_wrongly_are_claimed(self):
+        is_right = tuple(map(int, ort.__version__.split(".")[:2])) >= (1, 32)
+        for kind, block in itertools.product(CODES, (512, 2048)):
+            layer = layer_of(4096, 32, "MatMul", kind, "block", bias=False, block=block)
+            with self.subTest(kind=kind, block=block):
+                x = layer.draw_x()
+                self.assertEqual(operators(layer.model(), {"x": x}), {"MatMulNBits" if is_right else NAME: 1})
+                if not is_right:
+                    self.assert_near(layer, run(layer.model(), {"x": x})[0], x)
+
     def check_count(self, m, x, layers=1):
-        """As many MatMulNBits, and all that does not become one is claimed: as far as the newest ONNX Runtime is concerned, which
-        makes the most of them."""
+        """As many MatMulNBits, and all that does not become one is claimed."""
         without, given = optimized(m), operators(m, {"x": x})
         self.assertEqual(given["MatMulNBits"], without["MatMulNBits"])
-        if NEWEST:
-            self.assertEqual(given[NAME], layers - without["MatMulNBits"], without)
+        self.assertEqual(given[NAME], layers - without["MatMulNBits"], without)
 
     def test_as_many_matmulnbits_before_limits_of_several_nodes(self):
         for op, step in itertools.product(("MatMul", "Gemm"), ("Relu", "LeakyRelu")):

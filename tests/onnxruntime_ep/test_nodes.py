@@ -22,7 +22,9 @@ from test_provider import log
 SEED = int(os.environ.get("DYNQUANT_TEST_SEED", "20261124"))
 ALL, AUTO = {"claim": "all"}, {"claim": "auto"}
 QUANTIZE, DEQUANTIZE, DYNAMIC = "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear"
-HAS_TWO_BITS = tuple(map(int, onnxruntime.__version__.split(".")[:2])) >= (1, 31)  # the newest that is tested has them
+VERSION = tuple(map(int, onnxruntime.__version__.split(".")[:2]))
+NBITS_ARE_GENERAL = VERSION >= (1, 25)  # before, other layers are claimed: test_narrow.py
+HAS_TWO_BITS = VERSION >= (1, 31)  # the newest that is tested has them
 GRANULARITIES = ("scalar", "tensor", "vector", "axis", "last", "blocks")
 node = helper.make_node
 UINT8 = TensorProto.UINT8
@@ -310,9 +312,8 @@ class Fusions(unittest.TestCase):
         made = collections.Counter()
         for w, scales, attributes, nodes in (
                 (four_bits, ones(4, 32), blocks, direct),
-                (eight_bits, ones(4, 32), blocks, direct),
-                (eight_bits, ones(32), {"axis": 1}, direct),
-                (four_bits, ones(4, 32), blocks, [node("Gemm", ["x", "f"], ["y"])]),
+                *(([(eight_bits, ones(4, 32), blocks, direct), (eight_bits, ones(32), {"axis": 1}, direct),
+                    (four_bits, ones(4, 32), blocks, [node("Gemm", ["x", "f"], ["y"])])]) if NBITS_ARE_GENERAL else ()),
                 (four_bits, ones(4, 32).astype(np.float16), blocks, [node("Cast", ["f"], ["g"], to=FLOAT), node("Gemm", ["x", "g"], ["y"], alpha=0.5)]),
                 (four_bits, ones(4, 32), blocks, [node("Gather", ["f", "rows"], ["y"])]),
                 (rows, ones(32, 4, 1), {"axis": 2, "block_size": 16},

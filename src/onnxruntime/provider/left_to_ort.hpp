@@ -12,7 +12,7 @@ namespace dynquant::onnxruntime {
 /// "ONNX Runtime may fuse it with 'c' (Conv)": its optimizer runs after providers have claimed nodes. is_claimed: for
 /// each node.
 std::string fused_by_ort(const graph &g, const node &n, const std::vector<bool> &is_claimed);
-std::string fused_by_ort(const graph &g, const layers::match::layer_match &m);
+std::string fused_by_ort(const graph &g, const layers::match::layer_match &m, int ort_version);
 
 /// "ONNX Runtime has a fast kernel for it".
 std::string fast_in_ort_quantization(const graph &g, const node &n);

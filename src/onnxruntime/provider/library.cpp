@@ -81,7 +81,7 @@ class provider : public OrtEp {
         , ep_api_(*api.GetEpApi())
         , may_claim_(may_claim(base))
         , has_shape_(find_has_shape(base))
-        , options_(read_options(api, session))
+        , options_(read_options(api, session, version_of(base)))
         , initializers_(api, session)
         , logger_(logger) {
         ort_version_supported = provider_api_version;

@@ -77,7 +77,7 @@ bool forbids_claims(std::string_view key, std::string_view value) {
 
 } // namespace
 
-options read_options(const OrtApi &api, const OrtSessionOptions &session) {
+options read_options(const OrtApi &api, const OrtSessionOptions &session, int ort_version) {
     // ONNX Runtime writes the name in lower case. Keys that are written by hand may miss it.
     const auto prefix = concat("ep.", in_lower_case(provider_name), ".");
     OrtKeyValuePairs *entries = nullptr;
@@ -88,6 +88,7 @@ options read_options(const OrtApi &api, const OrtSessionOptions &session) {
     std::size_t count = 0;
     api.GetKeyValuePairs(entries, &keys, &values, &count);
     options result;
+    result.ort_version = ort_version;
     for (std::size_t i = 0; i < count; ++i)
         if (const std::string key = keys[i]; key.starts_with(prefix))
             set(result, key.substr(prefix.size()), values[i]);

@@ -21,10 +21,11 @@ struct options {
     bool claims_weight_only = true; // layers whose weights alone are quantized, that ONNX Runtime does not fuse
     int threads = 0;                // of the session's that work on a claimed node at most; 0: all
     bool verbose = false;           // log each node that is claimed, and why others are not
+    int ort_version = 0;            // of the ONNX Runtime that asks: 12302 for "1.23.2"
     std::string leaves_all = {};    // ONNX Runtime's own entry under which it fails if nodes are fused
 };
 
 /// Throws error for an unknown key or value.
-options read_options(const OrtApi &api, const OrtSessionOptions &session);
+options read_options(const OrtApi &api, const OrtSessionOptions &session, int ort_version);
 
 } // namespace dynquant::onnxruntime

@@ -23,7 +23,7 @@ constexpr std::string_view moving[] = {"Expand", "Flatten", "Gather", "GatherEle
         "ReduceMin", "Reshape", "Resize", "Slice", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze"};
 constexpr std::string_view computing[] = {"Add", "AveragePool", "Concat", "Conv", "Gemm", "GlobalAveragePool",
         "LeakyRelu", "MatMul", "Mul", "Sigmoid", "Softmax", "Where"};
-// These need no QuantizeLinear. MatMul also becomes MatMulNBits, and Gemm in 1.32, not in 1.23. No version that is
+// These need no QuantizeLinear. MatMul also becomes MatMulNBits, and Gemm since 1.25. No version that is
 // tested fuses Gather so.
 constexpr std::string_view taking[] = {"ArgMax", "Gather", "Gemm", "MatMul"};
 constexpr std::string_view reshaping[] = {"Reshape", "Transpose"};
@@ -127,21 +127,33 @@ const node *partner_of(const graph &g, const node &n, const std::vector<bool> &i
     return before && before->is(op::quantize_linear) && partner_before(g, *before) ? before : nullptr;
 }
 
-// ONNX Runtime 1.32 (DQMatMulToMatMulNBits in core/optimizer/qdq_transformer): of integers of 8 and 4 bits by a scalar
-// scale in float, one for each column or for each of certain blocks, not transposed, with a bias that is a vector; not
-// where other nodes take the weights or the scale as well; and not where a Relu or Clip follows that one node takes.
-bool becomes_matmul_nbits(const graph &g, const layers::match::layer_match &m) {
+/// What versions make MatMulNBits of, by DQMatMulToMatMulNBits (core/optimizer/qdq_transformer), as 1.23.2 to 1.32.0
+/// do: tests/wheel/test_matmulnbits.py tries each row. Of larger blocks those before 1.27 make nodes that leave y
+/// unwritten, and 1.27 to 1.29 fail.
+struct nbits_rule {
+    int since;
+    bool is_general;            // else of 4 bits in blocks, in MatMul alone: not of 8, by a scalar or columns, in Gemm
+    std::int64_t largest_block; // a power of two; the smallest is 16
+};
+constexpr nbits_rule nbits_rules[] = {{13200, true, std::int64_t {1} << 62}, {12500, true, 256}, {0, false, 256}};
+
+/// Of a matrix that is not transposed, by scales in float, with a bias that is a vector; not where other nodes take the
+/// weights or the scale as well; and not where a Relu or Clip follows that one node takes.
+bool becomes_matmul_nbits(const graph &g, const layers::match::layer_match &m, int ort_version) {
+    const auto &rule = *std::ranges::find_if(nbits_rules, [=](const nbits_rule &r) { return ort_version >= r.since; });
     const auto &product = g.nodes[m.product], &dequantize = g.nodes[m.dequantize];
     const auto &w = *g.input(dequantize, 0).known;
     const auto &scale = g.input(dequantize, 1).known->shape;
-    if (!(bytes | onnx::type_set {type::uint4, type::int4}).contains(type::number_of(*w.type))) return false;
+    if (product.is(op::gemm) && !rule.is_general) return false;
+    constexpr onnx::type_set four_bits = {type::uint4, type::int4};
+    if (!(rule.is_general ? bytes | four_bits : four_bits).contains(type::number_of(*w.type))) return false;
     if (g.input(dequantize, 0).consumers.size() > 1 || g.input(dequantize, 1).consumers.size() > 1) return false;
     if (g.input(dequantize, 1).type != data_type::f32 || layers::match::has_transposed_weights(product)) return false;
     if (product.has(2) && g.input(product, 2).shape != dims {w.shape[1]}) return false;
     const auto axis = dequantize.get("axis", std::int64_t {1}), block = dequantize.get("block_size", std::int64_t {0});
-    const bool is_of_blocks = axis == 0 && block >= 16 && block <= 1024 && (block & (block - 1)) == 0;
-    if (!(scale.empty() || (scale.size() == 1 && axis == 1 && scale == dims {w.shape[1]}) || is_of_blocks))
-        return false;
+    const bool is_of_blocks = axis == 0 && block >= 16 && block <= rule.largest_block && (block & (block - 1)) == 0;
+    const bool is_of_columns = scale.empty() || (scale.size() == 1 && axis == 1 && scale == dims {w.shape[1]});
+    if (!is_of_blocks && !(rule.is_general && is_of_columns)) return false;
     const auto &y = g.output(product);
     if (y.consumers.size() != 1 || y.is_seen_outside) return true;
     const auto &next = g.nodes[y.consumers.front()];
@@ -164,10 +176,10 @@ std::string fused_by_ort(const graph &g, const node &n, const std::vector<bool> 
     return partner ? with_partner(*partner) : "";
 }
 
-std::string fused_by_ort(const graph &g, const layers::match::layer_match &m) {
+std::string fused_by_ort(const graph &g, const layers::match::layer_match &m, int ort_version) {
     if (const auto *before = producer_of(g, m.x); before && before->is(op::dequantize_linear))
         return with_partner(*before);
-    return becomes_matmul_nbits(g, m) ? "ONNX Runtime makes MatMulNBits of it" : "";
+    return becomes_matmul_nbits(g, m, ort_version) ? "ONNX Runtime makes MatMulNBits of it" : "";
 }
 
 } // namespace dynquant::onnxruntime
