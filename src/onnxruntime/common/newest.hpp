@@ -15,7 +15,7 @@ namespace dynquant::onnxruntime {
 template <typename T>
 class newest {
   public:
-    static constexpr std::size_t size = 32;
+    static constexpr std::size_t size = 128;
 
     /// The newest object that matches(object) is true of, or null.
     template <typename Matches>
