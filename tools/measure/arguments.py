@@ -43,8 +43,8 @@ SUITES = {
                    ("--report", "--checks"), ("dynquant_onnxruntime", "quark_operators"), 60, threads=None),
     "layers": Suite("models of one layer in ONNX Runtime alone and with the execution provider; names are like 'stems: 1x3x224x224 by "
                     "32x3x3x3, stride 2, float x, int8 weights'; four minutes", ("--report",), ("dynquant_onnxruntime",), 60),
-    "random_layers": Suite("300 random models of one layer, few channels, odd extents, three dimensions and dilations among them, and the ten slowest "
-                           "beside ONNX Runtime; three minutes", ("--report",), ("dynquant_onnxruntime",), 20),
+    "random_layers": Suite("500 random models of one layer, few channels, odd extents, three dimensions, dilations and weights alone among them, and "
+                           "the ten slowest beside ONNX Runtime; four minutes", ("--report",), ("dynquant_onnxruntime",), 20),
     "costs": Suite("random convolutions by each algorithm, and the constants of src/layers/conv/cost.cpp that fit them; --rounds is the number of "
                    "seeds; a minute", ("--report",), ("layer_costs",), 0, rounds=2, has_only=False),
     "weights": Suite("chains of layers whose weights alone are quantized, by the execution provider beside float: time and memory; names are "

@@ -1,16 +1,21 @@
 """Random models of one layer in ONNX Runtime alone and with the execution provider: the slowest beside it."""
 
 import argparse
+import dataclasses
 import random
 from collections.abc import Callable, Iterator
 
+import numpy
+from onnx import TensorProto, helper
+
 from ..results import Measured
-from ..sessions import PROVIDER, RUNTIME, provider_peer
+from ..sessions import EP_NAME, PROVIDER, RUNTIME, Graph, Peer, bound, provider_peer, session
 from ..tables import median_and_least, table
-from ..turns import chosen
+from ..turns import chosen, take_turns
 from .layers import FLOAT, INT8, UINT8, Layer, Shape, measure_layer
 
 SHAPES = 75  # by two types of x, and two of weights
+WEIGHT_ONLY = 200
 SEED = 56
 LIMIT = 0.97  # what is below is measured again
 MOST_PRODUCTS, MOST_ELEMENTS = 2e7, 2e6
@@ -56,13 +61,74 @@ def layers() -> list[Layer]:
     return [Layer("random", shape, x, weights) for shape in shapes() for x in (FLOAT, UINT8) for weights in (INT8, UINT8)]
 
 
+@dataclasses.dataclass(frozen=True)
+class WeightOnly:
+    """A product of floats by weights of 8 or 4 bits. block: rows of weights with a scale; 0: one scale; 1: one for each column."""
+
+    rows: int
+    inner: int
+    columns: int
+    weights: str
+    block: int
+    is_transposed: bool
+    relu: bool
+
+    @property
+    def name(self) -> str:
+        scales = {0: "a scale", 1: "scales of columns"}.get(self.block, f"blocks of {self.block}")
+        return (f"weights alone: {self.rows}x{self.inner} by {self.inner}x{self.columns}, {self.weights}, {scales}"
+                f"{', transposed' if self.is_transposed else ''}{', Relu' if self.relu else ''}")  # fmt: skip
+
+    def model(self) -> bytes:
+        graph, of = Graph(), numpy.random.default_rng(0)
+        turned = (lambda *extents: extents[::-1]) if self.is_transposed else (lambda *extents: extents)
+        kind = {"int8": TensorProto.INT8, "uint8": TensorProto.UINT8, "int4": TensorProto.INT4, "float8": TensorProto.FLOAT8E4M3FN}[self.weights]
+        shape, codes = turned(self.inner, self.columns), of.integers(0, 7, self.inner * self.columns)
+        if self.weights == "float8":
+            graph.constants.append(helper.make_tensor("w", kind, shape, codes.astype(numpy.uint8).tobytes(), raw=True))
+        else:
+            graph.constants.append(helper.make_tensor("w", kind, shape, codes.tolist()))
+        axis = int(self.is_transposed)
+        extents = {0: (), 1: (self.columns,)}.get(self.block, turned(-(-self.inner // max(self.block, 1)), self.columns))
+        attributes = {0: {}, 1: {"axis": 1 - axis}}.get(self.block, {"axis": axis, "block_size": self.block})
+        w = graph.op("DequantizeLinear", "w", numpy.full(extents, 0.01, numpy.float32), **attributes)
+        bias = numpy.full(self.columns, 0.5, numpy.float32)
+        y = graph.op("Gemm", "x", w, bias, transB=1) if self.is_transposed else graph.op("MatMul", "x", w)
+        if self.relu:
+            y = graph.op("Neg", graph.op("Relu", y))
+        return graph.model({"x": (TensorProto.FLOAT, [self.rows, self.inner])}, {y: (TensorProto.FLOAT, None)}, 21)
+
+    def measure(self, threads: int, provider: Peer, rounds: int, seconds: float) -> Measured:
+        sessions = {peer.name: session(self.model(), peer, threads) for peer in (Peer(RUNTIME), provider)}
+        x = {"x": numpy.random.default_rng(1).standard_normal((self.rows, self.inner), numpy.float32)}
+        parts = [part for part in sessions[PROVIDER].get_provider_graph_assignment_info() if part.ep_name == EP_NAME]
+        is_claimed = any(node.op_type in ("MatMul", "Gemm") for part in parts for node in part.get_nodes())
+        turns = take_turns({name: bound(one, x) for name, one in sessions.items()}, rounds, seconds)
+        return Measured("random_layers", self.name, threads, *turns, {"claimed": is_claimed})
+
+
+def weight_only() -> list[WeightOnly]:
+    of, result = random.Random(SEED), []
+    while len(result) < WEIGHT_ONLY:
+        rows = of.choice((_log(of, 1, 512), _near(of, 1, 4, 8, 16, 40, 48, 56, 64, 100)))
+        one = WeightOnly(rows, _log(of, 16, 2048), _log(of, 8, 2048), of.choice(("int8", "uint8", "int4", "float8")),
+                         of.choice((0, 1, 8, 16, 32, 64, 128, 2048)), of.random() < 0.5, of.random() < 0.5)  # fmt: skip
+        if rows * one.inner * one.columns <= 2 * MOST_PRODUCTS and one.block <= one.inner:
+            result.append(one)
+    return result
+
+
+def measure_one(layer: Layer | WeightOnly, *how: object) -> Measured:
+    return layer.measure(*how) if isinstance(layer, WeightOnly) else measure_layer(layer, *how)
+
+
 def measure(given: argparse.Namespace, say: Callable) -> Iterator[Measured]:
     provider = provider_peer(given.build)
-    for layer, threads in chosen(layers(), given, say):
-        measured = measure_layer(layer, threads, provider, given.rounds, given.seconds)
+    for layer, threads in chosen([*layers(), *weight_only()], given, say):
+        measured = measure_one(layer, threads, provider, given.rounds, given.seconds)
         if measured.ratio(RUNTIME, PROVIDER) < LIMIT:
             say(f"{layer.name}, again")
-            measured = measure_layer(layer, threads, provider, 3 * given.rounds, given.seconds)
+            measured = measure_one(layer, threads, provider, 3 * given.rounds, given.seconds)
         measured.suite = "random_layers"
         yield measured
 
