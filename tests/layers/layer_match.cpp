@@ -285,17 +285,18 @@ TEST(layer_match, leaves_what_quantizes_where_the_zero_point_is_another) {
     }
 }
 
-TEST(layer_match, bounds_of_clip_are_attributes_before_opset_11) {
-    auto b = floats();
-    auto &clip = b.then("Clip", {"f"}, {"y"});
-    clip.attributes["max"] = 6.0F;
-    const auto bounds = [&] {
+/// Attributes are those of ONNX before opset 11.
+TEST(layer_match, bounds_of_clip_are_inputs_or_attributes) {
+    constexpr auto most = std::numeric_limits<float>::max();
+    const auto bounds = [](const names &inputs) {
+        auto b = floats();
+        b.add_constant("high", data_type::f32, {}, std::vector {3.0F});
+        b.then("Clip", inputs, {"y"}).attributes["max"] = 6.0F;
         const auto s = b.find().found->post_ops.front();
         return std::vector {s.a.front(), s.b.front()};
     };
-    constexpr auto most = std::numeric_limits<float>::max();
-    EXPECT_EQ(bounds(), (std::vector {-most, most}));
-    EXPECT_EQ(bounds(), (std::vector {-most, 6.0F}));
+    EXPECT_EQ(bounds({"f"}), (std::vector {-most, 6.0F}));
+    EXPECT_EQ(bounds({"f", "", "high"}), (std::vector {-most, 3.0F}));
 }
 
 /// Where the shape of the sums is unknown, only axis -1 is surely that of the columns.
