@@ -174,6 +174,7 @@ unit_counts counts_of(algorithm a, const problem &p) {
 
 double cost_of(algorithm a, const problem &p) {
     const auto counts = counts_of(a, p);
+    if (counts == never) return never.front(); // times a constant of 0 it would be no number
     const auto &takes = (*targets::pick(p.available, classes))[static_cast<std::size_t>(a)];
     return std::inner_product(counts.begin(), counts.end(), takes.begin(), 0.0);
 }
