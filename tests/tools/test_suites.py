@@ -4,11 +4,12 @@ import pathlib
 import tempfile
 import unittest
 
+import numpy
 from measure.models.texts import Tokenizer, items, sentences
 from measure.results import MACHINE, Measured, Processor
 from measure.run import write_tables
 from measure.sessions import PROVIDER, RUNTIME
-from measure.suites import convolutions, core, dynamic, embeddings, large, layers, networks, nodes, shares, weights
+from measure.suites import convolutions, core, costs, dynamic, embeddings, large, layers, networks, nodes, random_layers, shares, weights
 
 
 def rows(tables, start):
@@ -120,15 +121,52 @@ class Layers(unittest.TestCase):
     def test_shapes(self):
         one = layers.Shape.of("1x32x55x57 by 64x8x3x3, stride 2")
         self.assertEqual(one, layers.Shape((1, 32, 55, 57), (64, 8, 3, 3), 2))
-        self.assertEqual((one.is_product, one.groups, one.kernel, one.channels), (False, 4, 3, 64))
+        self.assertEqual((one.is_product, one.groups, one.channels), (False, 4, 64))
+        self.assertEqual(one.window(), {"pads": [1, 1] * 2, "strides": [2, 2], "dilations": [1, 1], "group": 4})
         self.assertEqual((one.name, one.products()), ("1x32x55x57 by 64x8x3x3, stride 2, 4 groups", 64 * 8 * 9 * 28 * 29))
+        one = layers.Shape.of("1x2x7x9x5 by 4x2x3x1x5, dilation 2")
+        self.assertEqual((one.name, one.window()["pads"], one.window()["dilations"]), ("1x2x7x9x5 by 4x2x3x1x5, dilation 2", [2, 0, 4] * 2, [2] * 3))
         one = layers.Shape.of("5x64 by 64x10")
         self.assertEqual((one.is_product, one.groups, one.channels, one.name, one.products()), (True, 1, 10, "5x64 by 64x10", 5 * 64 * 10))
         shapes = [shape for some in layers.SHAPES.values() for shape in some]
         self.assertEqual(len(set(shapes)), len(shapes))
         for s in shapes:
-            fits = (s.x[1] == s.w[0],) if s.is_product else (s.x[1] % s.w[1] == 0, s.w[0] % s.groups == 0, s.w[2] == s.w[3])
+            fits = (s.x[1] == s.w[0],) if s.is_product else (len(s.x) == len(s.w), s.x[1] % s.w[1] == 0, s.w[0] % s.groups == 0)
             self.assertTrue(all(fits), s.name)
+
+
+class Costs(unittest.TestCase):
+    def test_constants_that_made_the_times_are_found(self):
+        random = numpy.random.default_rng(1)
+        counts = random.uniform(1, 1000, (60, 4)) * [1, 100, 1, 0]  # the last one is never counted
+        made = numpy.array([50, 0.25, 0, 7])
+        numpy.testing.assert_allclose(costs.fitted(counts, counts @ made), [50, 0.25, 0, 0], rtol=1e-3, atol=1e-6)
+
+    def test_the_tables(self):
+        def one(algorithm, seconds, counts, cost):
+            return Measured("costs", "", 1, {"run": [seconds]}, {}, {"x": [1], "algorithm": algorithm, "counts": counts, "cost": cost})
+
+        some = [one("im2col", 2e-6, [1.0, 0.0], 1000), one("channels_first", 3e-6, [0.0, 1.0], 3000)]
+        tables = costs.tables(some)
+        self.assertEqual(rows(tables, "algorithm"), [["im2col", "1", "{2e+03, 0}", "1.00, 1.00, 1.00", "0.50, 0.50, 0.50"],
+                                                     ["channels_first", "1", "{0, 3e+03}", "1.00, 1.00, 1.00", "1.00, 1.00, 1.00"]])
+        self.assertEqual(rows(tables, "chosen"), [["1", "1.000", "0", "1.00"]])
+
+
+class RandomLayers(unittest.TestCase):
+    def test_they_are_the_same_each_time_and_differ(self):
+        for make, count in ((random_layers.layers, 300), (random_layers.weight_only, 200)):
+            some = make()
+            self.assertEqual((some, len(some)), (make(), count))
+            self.assertGreater(len({one.name for one in some}), 0.9 * count)
+
+    def test_the_tables(self):
+        some = [Measured("random_layers", f"layer {i}", 1, {RUNTIME: [ratio * 1e-6], PROVIDER: [1e-6]}, {RUNTIME: 1e-6, PROVIDER: 1e-6}, {"claimed": i != 3})
+                for i, ratio in enumerate((2, 0.96, 0.99, 0.9))]  # fmt: skip
+        tables = random_layers.tables(some)
+        self.assertEqual([(row[0], row[-1]) for row in rows(tables, "the slowest of random layers, us (least)")],
+                         [("layer 3", "0.90, left"), ("layer 1", "0.96"), ("layer 2", "0.99"), ("layer 0", "2.00")])
+        self.assertEqual(rows(tables, "random layers"), [["4", "1", "2", "3", "1"]])
 
 
 class Weights(unittest.TestCase):
