@@ -38,7 +38,7 @@ struct workspace {
     /// lines: where each segment of the windows begins | the line of x of each line of taps | nothing
     /// tap_addresses: nothing | where each tap of the window lies in x | nothing
     /// taps: nothing | the same in the order of the weights | where the cells of each step lie, line by line of y
-    /// sums: a block, then the sums of rows of x | a block, then the initial sums of a line | a block, then the sums of x
+    /// sums: a block, then sums of rows of x | a block, then the initial sums of a line | a block, then the sums of x
     /// end: nothing | nothing | the end of x
     struct part {
         aligned_vector<std::byte> rows, padding;

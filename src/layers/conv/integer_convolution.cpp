@@ -9,7 +9,8 @@ namespace dynquant::layers {
 convolution_factory pack_convolution(const integer_convolution &p, const constant_weights &w) {
     using enum algorithm;
     if (p.only == im2col) return pack_im2col_convolution(p, w);
-    if (p.only == channels_first) return pack_channels_first_convolution(p, *targets::pick(p.available, channels_first_table), w);
+    if (p.only == channels_first)
+        return pack_channels_first_convolution(p, *targets::pick(p.available, channels_first_table), w);
     auto other = pack_depthwise_convolution(p, w);
     const bool is_depthwise = other != nullptr;
     if (!is_depthwise) other = pack_im2col_convolution(p, w);

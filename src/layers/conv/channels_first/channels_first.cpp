@@ -322,13 +322,15 @@ class channels_first_convolution final : public accumulator_source {
         const parallel::range elements {
                 begin, begin + (t.width() - 1) * g_.stride + g_.p.window.covered(g_.p.window.rank() - 1)};
         const auto met = g_.lines_met(t.height());
-        const auto before = std::max<std::int64_t>(-first_line(t), 0); // lines of padding
-        const auto *const end_of_lines =
-                reinterpret_cast<const std::byte *>(x + (g_.cells.channels - 1) * plane_elements()
-                        + std::min(first_line(t) + met, g_.x_lines) * g_.x_columns);
+        // Of the lines in x; both are their number where all that the task meets are padding.
+        const auto first = std::clamp<std::int64_t>(first_line(t), 0, g_.x_lines);
+        const auto end = std::clamp<std::int64_t>(first_line(t) + met, first, g_.x_lines);
+        const auto *const end_of_lines = reinterpret_cast<const std::byte *>(
+                x + (g_.cells.channels - 1) * plane_elements() + end * g_.x_columns);
         const bool is_in_place = !g_.p.x_is_signed && !g_.are_joined && begin >= 0 && elements.end <= g_.x_columns
                 && own.end - end_of_lines >= g_.line_elements(t.width());
-        lines_of_cell result {{}, is_in_place ? before : 0, is_in_place ? g_.x_columns : g_.copied_line(size)};
+        lines_of_cell result {
+                {}, is_in_place ? first - first_line(t) : 0, is_in_place ? g_.x_columns : g_.copied_line(size)};
         auto *const copies = reinterpret_cast<std::uint8_t *>(own.padding.data());
         for (std::int64_t k = 0; k < copied_channels(); ++k) {
             const auto channel = g_.cells.of == cells_of::taps
@@ -336,8 +338,7 @@ class channels_first_convolution final : public accumulator_source {
                     : std::min(cell * g_.cells.elements + k, g_.cells.channels - 1); // beyond the last: by weights of 0
             const auto *const plane = x + channel * plane_elements();
             auto *const copy = copies + k * g_.copied_elements(size);
-            result.first[static_cast<std::size_t>(k)] =
-                    is_in_place ? plane + (first_line(t) + before) * g_.x_columns + begin : copy;
+            result.first[static_cast<std::size_t>(k)] = is_in_place ? plane + first * g_.x_columns + begin : copy;
             for (std::int64_t i = 0; i < met && !is_in_place; ++i) {
                 auto *const line = copy + i * result.pitch;
                 // Where all columns are met each line leaves the same padding at its ends.
