@@ -196,6 +196,45 @@ TEST(layers, look_up_their_bytes) {
     }
 }
 
+/// Channels that fill no tile of the epilogue: positions pass it together, with parameters that repeat.
+TEST(layers, of_few_channels_and_many_positions) {
+    test::random_source random(3);
+    workspace memory;
+    for (const std::int64_t channels : {1, 3, 8, 24, 33, 63, 64})
+        for (const auto result : {result_type::s32, result_type::f32, result_type::bytes})
+            for (const bool knows_zero_point : {false, true}) {
+                auto s = draw(random, 1, 0);
+                auto &d = s.d;
+                const std::int64_t inner = 5, rows = 1003;
+                d.weights_shape = {inner, channels};
+                s.x_shape = {rows, inner};
+                s.w = random.bytes(inner * channels);
+                s.x = random.bytes(rows * inner);
+                d.scales_by_row = false;
+                d.w_zero_points.clear();
+                d.bias.resize(static_cast<std::size_t>(channels));
+                for (auto &b : d.bias)
+                    b = static_cast<std::int32_t>(random.within(-5000, 5000));
+                s.x_zero_points = {100};
+                d.x_zero_point.reset();
+                if (knows_zero_point) d.x_zero_point = 100;
+                d.result = result;
+                const auto of_channels = [&] {
+                    std::vector<float> values;
+                    for (std::int64_t c = 0; c < channels; ++c)
+                        values.push_back(static_cast<float>(random.within(-50, 50)) / 64);
+                    return values;
+                };
+                d.post_ops.clear();
+                if (result != result_type::s32)
+                    d.post_ops = {{post_op_kind::multiply, of_channels()}, {post_op_kind::add, {0.5F}},
+                            {post_op_kind::leaky_relu, of_channels()}, {post_op_kind::add, of_channels()}};
+                if (result == result_type::bytes) d.post_ops.push_back({post_op_kind::saturate, {-128}, {127}});
+                SCOPED_TRACE(testing::Message() << channels << ' ' << static_cast<int>(result) << knows_zero_point);
+                expect_right(s, memory);
+            }
+}
+
 TEST(layers, have_the_sums_of_the_definition) {
     const parallel::executor small_parts {parallel::tbb_executor.concurrency, parallel::tbb_executor.run, 256};
     const parallel::scoped_executor executor(small_parts);
