@@ -18,6 +18,7 @@ class row_shapes : public testing::TestWithParam<direction> {
     testing::AssertionResult mixed(
             const dims &extents, const dims &block, dims src_strides = {}, dims dst_strides = {}) {
         random_source random(static_cast<std::uint64_t>(++count_));
+        if (!sampler_.takes()) return testing::AssertionSuccess();
         const auto integer = count_ % 2 == 0 ? data_type::s8 : data_type::u8;
         auto q = statement_of(GetParam(), data_type::f32, integer, extents, block);
         q.src.strides = std::move(src_strides);
@@ -30,6 +31,7 @@ class row_shapes : public testing::TestWithParam<direction> {
 
   private:
     int count_ = 0;
+    case_sampler sampler_;
 };
 
 TEST_P(row_shapes, per_channel_with_short_inner_runs) {

@@ -135,10 +135,12 @@ void expect_coded_right(quantization q) {
 }
 
 TEST(streaming, quantizes_to_narrow_floats_right_at_every_alignment) {
+    case_sampler sampler;
     for (const auto dst : {f8_e4m3, f8_e5m2, f6_e2m3, f4_e2m1})
         for (const std::int64_t columns : {64, 288, 320, 1120})
             for (const dims &block : {dims {1, 32}, dims {1, columns}, dims {3, 1}})
                 for (const std::int64_t padding : {0, 64, 12}) {
+                    if (!sampler.takes()) continue;
                     auto q = statement_of(direction::quantize, f32, dst, {3, columns}, block);
                     q.dst.strides = {columns + padding, 1};
                     q.rule = numerics::onnx;
