@@ -147,7 +147,7 @@ class Claims(unittest.TestCase):
 
         def conv(*w, **attributes):
             return "ConvInteger", w, attributes
-        for (op_type, w, attributes), w_type, zero_points, left in (
+        rows = (
                 (conv(4, 8, 1, 1), np.uint8, None, always), (conv(4, 8, 1, 1), np.int8, None, never),
                 (conv(4, 8, 1, 1), np.uint8, (), always), (conv(4, 8, 1, 1), np.uint8, (4,), never),
                 (conv(4, 8, 1, 1, auto_pad="SAME_UPPER"), np.uint8, None, never),
@@ -161,17 +161,23 @@ class Claims(unittest.TestCase):
                 (("MatMulInteger", (64, 65), {}), np.uint8, None, without_vnni),
                 (("MatMulInteger", (128, 128), {}), np.uint8, None, without_vnni),
                 (("MatMulInteger", (128, 129), {}), np.uint8, None, never),
-                (("MatMulInteger", (1024, 1025), {}), np.int8, None, never)):
-            names = ["a", "w"] + (["", "wz"] if zero_points is not None else [])
-            multiply = node(op_type, names, ["y"], "product", **attributes)
-            constants = {"w": np.ones(w, w_type)} | ({"wz": np.ones(zero_points, w_type)} if len(names) > 2 else {})
-            m = model([multiply], {"a": (UINT8, None)}, {"y": (INT32, None)}, 16, constants)
+                (("MatMulInteger", (16, 640), {}), np.uint8, None, always), (("MatMulInteger", (17, 640), {}), np.uint8, None, without_vnni),
+                (("MatMulInteger", (1024, 1025), {}), np.int8, None, never))
+        nodes, inputs, outputs, constants = [], {}, {}, {}
+        for i, ((op_type, w, attributes), w_type, zero_points, _) in enumerate(rows):
+            names = [f"a{i}", f"w{i}"] + (["", f"wz{i}"] if zero_points is not None else [])
+            nodes.append(node(op_type, names, [f"y{i}"], f"product_{i}", **attributes))
+            inputs[f"a{i}"], outputs[f"y{i}"] = (UINT8, None), (INT32, None)
+            constants |= {f"w{i}": np.ones(w, w_type)} | ({f"wz{i}": np.ones(zero_points, w_type)} if zero_points is not None else {})
+        m = model(nodes, inputs, outputs, 16, constants)
+        here, scalar, everything = log(m), log(m, {"DYNQUANT_MAX_ISA": "scalar"}), log(m, claim="all")
+        for i, ((op_type, w, attributes), w_type, zero_points, left) in enumerate(rows):
             with self.subTest(op_type=op_type, w=w, w_type=w_type, zero_points=zero_points, attributes=attributes):
-                name = f"'product' ({op_type})"
+                name = f"'product_{i}' ({op_type})"
                 claims, leaves = f"claims {name}", f"leaves {name}: ONNX Runtime's {left}"
-                self.assertIn(leaves if left and not (has_vnni and left == without_vnni) else claims, log(m))
-                self.assertIn(leaves if left else claims, log(m, {"DYNQUANT_MAX_ISA": "scalar"}))
-                self.assertIn(f"claims {name}", log(m, claim="all"))
+                self.assertIn(leaves if left and not (has_vnni and left == without_vnni) else claims, here)
+                self.assertIn(leaves if left else claims, scalar)
+                self.assertIn(claims, everything)
 
     @unittest.skipUnless(TELLS_SCALARS, "ONNX Runtime before 1.24 does not tell scalars")
     def test_a_scale_and_a_zero_point_that_come_with_the_run(self):
