@@ -32,8 +32,8 @@ class Preparations(unittest.TestCase):
         self.assertEqual(self.prepared_for(3 * twenty), twenty)
 
     def test_one_shape_more_takes_the_place_of_the_oldest(self):
-        kept = [*range(1, 33)]
-        self.assertEqual(self.prepared_for([*kept, *kept, 33, *kept[1:], 33, 1, *kept[2:], 33, 2]), [*kept, 33, 1, 2])
+        kept = [*range(1, 129)]
+        self.assertEqual(self.prepared_for([*kept, *kept, 129, *kept[1:], 129, 1, *kept[2:], 129, 2]), [*kept, 129, 1, 2])
 
 
 if __name__ == "__main__":
