@@ -33,9 +33,7 @@ int version_of(const OrtApiBase &base) {
 
 /// ONNX Runtime before 1.23.2 takes each provider that it does not know by name for a device with memory of its own,
 /// and then fails for want of copies (its pull request 26088).
-bool may_claim(const OrtApiBase &base) {
-    return version_of(base) >= 12302;
-}
+constexpr int oldest_that_may_claim = 12302;
 
 has_shape_function find_has_shape(const OrtApiBase &base) {
     if (version_of(base) < 12400) return nullptr; // GetApi() would print that it is older
@@ -79,7 +77,6 @@ class provider : public OrtEp {
         : OrtEp {}
         , api_(api)
         , ep_api_(*api.GetEpApi())
-        , may_claim_(may_claim(base))
         , has_shape_(find_has_shape(base))
         , options_(read_options(api, session, version_of(base)))
         , initializers_(api, session)
@@ -110,7 +107,8 @@ class provider : public OrtEp {
   private:
     void claim(const OrtGraph &from, OrtEpGraphSupportInfo &claims) {
         if (options_.claim == claim_policy::none) return;
-        if (!may_claim_) return say("leaves all nodes: expected ONNX Runtime 1.23.2 or newer, given an older one");
+        if (options_.ort_version < oldest_that_may_claim)
+            return say("leaves all nodes: expected ONNX Runtime 1.23.2 or newer, given an older one");
         if (!options_.leaves_all.empty())
             return say(concat("leaves all nodes: expected a session without ", options_.leaves_all,
                     ", under which ONNX Runtime fails if nodes are fused"));
@@ -167,7 +165,6 @@ class provider : public OrtEp {
 
     const OrtApi &api_;
     const OrtEpApi &ep_api_;
-    bool may_claim_;
     has_shape_function has_shape_;
     options options_;
     session_initializers initializers_;
