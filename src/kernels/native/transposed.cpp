@@ -210,7 +210,7 @@ class dequantized_tiles : tiles {
         compute_some(t, 0, t.rows, base, {1, {}, 1});
     }
 
-    /// As many rows at a time as have their parameters in one chunk.
+    /// Computes as many rows at a time as have their parameters in one chunk.
     void compute_with_groups_each(const tile_rows &t) {
         const auto needed = parameters_along(t, 0).count, most = (length + side) / needed;
         for (std::int64_t i = 0, count = 0; i < t.rows; i += count) {

@@ -141,7 +141,7 @@ packed_product::packed_product(const problem &p, const constant_weights &w, cons
     weight_sums_.insert(weight_sums_.end(), narrower_->weight_sums_.begin(), narrower_->weight_sums_.end());
 }
 
-/// As few panels as possible, of two widths where one would leave whole vectors of padding.
+/// Takes as few panels as possible, of two widths where one would leave whole vectors of padding.
 packed_product::panel_widths packed_product::widths_for(
         const problem &p, const constant_weights &w, targets::features available) {
     const auto &kinds = loops_for(p, available);

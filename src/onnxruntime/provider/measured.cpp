@@ -59,7 +59,7 @@ constexpr measurement measurements[] = {
         // 128 and 1024 rows by 64 x 64 1.03 and 1.14, by 128 x 128 0.98 and 1.06, by 192 x 192 0.94 and 1.00;
         // Zen 3; 2026-11-26; command not written down.
         {weight_only_product, any, [](auto &e) { return e.rows > 64 && e.weights < 192 * 192; }},
-        // By short blocks, each of whose sums a scale multiplies. 1.04 to 1.33 by 8, 1.06 to 1.11 by 16; Zen 4;
+        // Short blocks have a scale for each of many sums. 1.04 to 1.33 by 8, 1.06 to 1.11 by 16; Zen 4;
         // 2026-11-28; `scripts/measure random_layers`.
         {weight_only_product, with, [](auto &e) { return e.rows >= 32 && e.block > 0 && e.block <= 8; }},
         {weight_only_product, with, [](auto &e) { return e.rows >= 48 && e.block > 0 && e.block <= 16; }},
