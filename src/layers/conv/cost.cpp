@@ -25,10 +25,6 @@ struct counter {
     }
 };
 
-bool has_zero_points(const problem &p) {
-    return std::ranges::any_of(p.w_zero_points, [](std::int32_t zero_point) { return zero_point != 0; });
-}
-
 std::int64_t positions_of(const problem &p) {
     return p.batch * *volume(p.window.y);
 }
@@ -44,7 +40,7 @@ unit_counts im2col_counts(const problem &p) {
     const auto &loops = *targets::pick(p.available, panels_table);
     const auto taps = *volume(w.kernel), line_taps = w.kernel.back(), columns = w.y.back();
     const auto channels = p.channels / p.groups, filters = p.filters / p.groups, rows = positions_of(p);
-    const bool is_dense = p.groups == 1 && w.dilations.back() == 1;
+    const bool is_dense = p.has_dense_lines();
     const auto lines = taps / (is_dense ? line_taps : 1);
     const auto steps = lines * ceil_div(taps / lines * channels, loops.of[0].interleaved);
     const auto vectors = ceil_div(filters, loops.of[0].columns), panels = ceil_div(vectors, loops.count);
@@ -52,14 +48,12 @@ unit_counts im2col_counts(const problem &p) {
     c.add(unit::run, 1);
     c.add(unit::product, p.groups, rows, steps, vectors);
     c.add(unit::load, p.groups, rows, steps, panels);
-    c.add(unit::tile, p.groups, ceil_div(rows, 6), panels);
+    c.add(unit::tile, p.groups, ceil_div(rows, panel_tile_rows), panels);
     c.add(unit::sum, rows, p.filters);
-    if (has_zero_points(p)) c.add(unit::zero_sum, p.groups, rows, lines + vectors);
+    if (p.has_zero_points()) c.add(unit::zero_sum, p.groups, rows, lines + vectors);
     add_permutation(c, p);
-    const bool is_matrix = taps == 1 && p.groups == 1 && !w.is_padded() && w.x == w.y;
-    if (is_matrix) return c.counts;
+    if (p.groups == 1 && w.is_pointwise()) return c.counts; // x is the im2col matrix
     const auto inside = w.interior();
-    constexpr std::int64_t min_direct_rows = 12;
     const auto in_place = inside.end - inside.begin < min_direct_rows ? 0 : inside.end - inside.begin;
     c.add(unit::line, p.groups, in_place == 0 ? 0 : rows / columns, lines);
     const auto copied =
@@ -73,15 +67,13 @@ unit_counts im2col_counts(const problem &p) {
 }
 
 unit_counts depthwise_counts(const problem &p) {
-    if (p.groups != p.channels || p.filters != p.channels || p.channels < 2) return never;
+    if (!is_depthwise(p)) return never;
     const auto &w = p.window;
-    const auto *const quads = targets::pick(p.available, quads_table);
-    const bool by_quads = quads && !p.x_is_signed && p.channels >= min_quad_channels;
     const auto taps = *volume(w.kernel), columns = w.y.back(), lines = positions_of(p) / columns;
     const auto inside = w.interior();
     counter c;
     c.add(unit::run, 1);
-    c.add(unit::product, lines, columns, ceil_div(taps, by_quads ? 4 : 2),
+    c.add(unit::product, lines, columns, ceil_div(taps, quads_function(p) ? 4 : 2),
             round_up(p.channels, min_quad_channels) / 16);
     if (p.channels < min_quad_channels) c.add(unit::copy, lines, columns, taps); // channels that fill no vector
     c.add(unit::tile, lines, columns - std::max<std::int64_t>(inside.end - inside.begin - 1, 0));
@@ -108,8 +100,8 @@ unit_counts channels_first_counts(const problem &of_shape) {
     const auto size = g.size_of_tasks(1);
     const auto tasks =
             p.batch * p.groups * g.planes * ceil_div(g.lines, size.lines) * ceil_div(g.columns, size.columns);
-    const auto calls = g.are_joined ? 1 : size.lines;
-    const auto positions = g.are_joined ? (size.lines - 1) * g.cells_of_line(g.columns) + g.columns : size.columns;
+    const auto calls = g.are_joined() ? 1 : size.lines;
+    const auto positions = g.are_joined() ? (size.lines - 1) * g.cells_of_line(g.columns) + g.columns : size.columns;
     const auto vectors = ceil_div(positions, loop.lanes), steps = g.cells.steps();
     const auto blocks = g.filters / 8 + (g.filters & 4) / 4 + (g.filters & 2) / 2 + (g.filters & 1);
     const auto all_met = g.lines_met(size.lines) * g.tap_planes;
@@ -119,17 +111,18 @@ unit_counts channels_first_counts(const problem &of_shape) {
     c.add(unit::product, tasks, calls, vectors, steps, g.filters);
     c.add(unit::load, tasks, calls, ceil_div(vectors, 3), steps, g.filters);
     c.add(unit::cells, tasks, g.cells.channel_cells(), phases,
-            g.are_joined ? ceil_div(all_met * g.joined_line, 16) : all_met * ceil_div(size.columns + g.most_shift, 16),
+            g.are_joined() ? ceil_div(all_met * g.joined_line, 16)
+                           : all_met * ceil_div(size.columns + g.most_shift, 16),
             g.stride > 2 ? 6 : 1);
     c.add(unit::line, tasks,
             g.cells.of == cells_of::taps ? g.cells.channel_cells() : g.cells.channel_cells() * g.cells.elements,
             all_met);
     c.add(unit::tile, tasks, calls, blocks);
-    if (g.are_joined && g.joined_line != g.columns) c.add(unit::tile, tasks, size.lines, g.filters);
-    if (p.x_is_signed || g.are_joined
+    if (g.are_joined() && g.joined_line != g.columns) c.add(unit::tile, tasks, size.lines, g.filters);
+    if (p.x_is_signed || g.are_joined()
             || (size.columns == g.columns && p.window.padded(p.window.rank() - 1) != g.x_columns))
         c.add(unit::copy, tasks, g.cells.channels, all_met);
-    if (has_zero_points(p)) c.add(unit::zero_sum, tasks, calls, vectors, steps + g.filters);
+    if (p.has_zero_points()) c.add(unit::zero_sum, tasks, calls, vectors, steps + g.filters);
     c.add(unit::sum, positions_of(p), p.filters);
     return c.counts;
 }

@@ -15,15 +15,10 @@ namespace {
 using problem = integer_convolution;
 using zero_points = std::span<const std::int32_t>;
 
-/// Whether taps beside each other along the last dimension are adjacent in memory, so that they are one line.
-bool is_dense(const problem &p) {
-    return p.groups == 1 && (p.window.dilations.empty() || p.window.dilations.back() == 1);
-}
-
 /// One product for each group.
 struct im2col_weights {
     im2col_weights(const problem &p, const constant_weights &w)
-        : lines(*volume(p.window.kernel) / (is_dense(p) ? p.window.kernel.back() : 1)) {
+        : lines(*volume(p.window.kernel) / (p.has_dense_lines() ? p.window.kernel.back() : 1)) {
         const auto filters = p.filters / p.groups;
         for (std::int64_t g = 0; g < p.groups; ++g) {
             auto zero_points = p.w_zero_points;
@@ -59,8 +54,7 @@ class im2col_convolution final : public accumulator_source {
         , group_channels_(p.channels / p.groups)
         , line_bytes_(taps_ / w_->lines * group_channels_)
         , interior_(p.window.interior())
-        , is_matrix_(taps_ == 1 && p.groups == 1 && !p.window.is_padded()
-                  && std::ranges::all_of(p.window.strides, [](std::int64_t stride) { return stride == 1; })) {}
+        , is_matrix_(p.groups == 1 && p.window.is_pointwise()) {}
 
     const std::vector<std::int32_t> &weight_sums() const override { return w_->sums; }
 
@@ -154,9 +148,6 @@ class im2col_convolution final : public accumulator_source {
 
     /// A line of x.
     std::int64_t padding_bytes() const { return p_.window.x.back() * p_.channels; }
-
-    /// Fewer rows in a line of y are copied: the microkernels take several rows at once.
-    static constexpr std::int64_t min_direct_rows = 12;
 
     /// Computes rows, numbered through all images, from line of y to line of y.
     void multiply(const std::byte *x, zero_points of_x, parallel::range rows, workspace::part &work,
@@ -268,7 +259,7 @@ class im2col_convolution final : public accumulator_source {
         const auto &w = p_.window;
         const auto last = w.rank() - 1;
         const auto line_taps = w.kernel[last];
-        const bool dense = is_dense(p_);
+        const bool dense = p_.has_dense_lines();
         for (auto column = columns.begin; column < columns.end; ++column, to += row_bytes()) {
             const bool is_inside = column >= interior_.begin && column < interior_.end;
             const auto inside = is_inside ? window::taps {0, line_taps} : w.taps_inside(last, column);

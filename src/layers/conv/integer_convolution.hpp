@@ -13,7 +13,7 @@
 
 namespace dynquant::layers {
 
-/// Of convolutions. Each folder of the others has one.
+/// What computes a convolution: im2col.cpp, depthwise/ or channels_first/.
 enum class algorithm { im2col, depthwise, channels_first };
 
 /// A convolution. As pack_convolution() takes it, batch is 0, and the window has the kernel, and strides and dilations
@@ -33,6 +33,11 @@ struct integer_convolution {
         return w_zero_points.empty() ? 0
                                      : w_zero_points[w_zero_points.size() == 1 ? 0 : static_cast<std::size_t>(filter)];
     }
+    bool has_zero_points() const {
+        return std::ranges::any_of(w_zero_points, [](std::int32_t zero_point) { return zero_point != 0; });
+    }
+    /// Whether taps beside each other along the last dimension are adjacent in memory, channels last: one line.
+    bool has_dense_lines() const { return groups == 1 && (window.dilations.empty() || window.dilations.back() == 1); }
 };
 
 /// Makes the accumulator source for x of one shape. p: the convolution that was packed, with batch and a whole window.
@@ -42,6 +47,9 @@ using convolution_factory = std::function<std::unique_ptr<const accumulator_sour
 /// Packs for depthwise/ or im2col, and for channels_first/ as well where x and y are channels first and a group has few
 /// channels or filters. The factory takes one of the two for a shape of x. Copies w.
 convolution_factory pack_convolution(const integer_convolution &p, const constant_weights &w);
+
+/// Fewer rows in a line of y are copied by im2col: the microkernels take several rows at once.
+inline constexpr std::int64_t min_direct_rows = 12;
 
 /// Packs for an indirect product, which copies (im2col) only the windows that cannot be read in place.
 convolution_factory pack_im2col_convolution(const integer_convolution &p, const constant_weights &w);

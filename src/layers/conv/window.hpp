@@ -25,6 +25,9 @@ struct window {
         return std::ranges::any_of(pads_begin, is_positive) || std::ranges::any_of(pads_end, is_positive);
     }
 
+    /// Whether each position of y has one tap, the same position of x.
+    bool is_pointwise() const { return *volume(kernel) == 1 && !is_padded() && x == y; }
+
     /// The extent of the dilated kernel along dimension d.
     std::int64_t covered(std::size_t d) const { return (kernel[d] - 1) * dilations[d] + 1; }
 

@@ -28,6 +28,9 @@ struct indirect_rows {
     const std::int32_t *sums = nullptr; // of each row, where weights have zero points
 };
 
+/// Rows of x that a loop by vectors multiplies at once: their sums of a panel of four vectors stay in registers.
+inline constexpr int panel_tile_rows = 6;
+
 /// Weights in panels of adjacent columns. A panel interleaves some rows, mostly four: for each four rows, the four
 /// weights of each column are adjacent. Zeros pad the rows of each line.
 struct panel_product {

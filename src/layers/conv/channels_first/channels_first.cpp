@@ -35,7 +35,7 @@ struct channels_first_weights {
                 for (std::int64_t t = 0; t < cells.line_cells(); ++t)
                     add({line / of_plane, line % of_plane, c, t}, line, p, w, of_steps);
         arrange(p, of_steps);
-        if (cells.elements == 4 && std::ranges::any_of(p.w_zero_points, [](std::int32_t zp) { return zp != 0; }))
+        if (cells.elements == 4 && p.has_zero_points())
             for (std::int64_t f = 0; f < p.filters; ++f)
                 zero_points.push_back(p.w_zero_point(f));
         for (std::int64_t f = 0; f < p.filters; ++f) {
@@ -218,7 +218,7 @@ class channels_first_convolution final : public accumulator_source {
             workspace::ensure_size(
                     own.sums, static_cast<std::size_t>((filters_at_once(of) + 1) * g_.sums_of_filter(of)));
             workspace::ensure_size(own.taps, w_->steps.size() * static_cast<std::size_t>(of.lines));
-            own.end = static_cast<const std::byte *>(x) + *volume(g_.p.window.x) * g_.p.channels * g_.p.batch;
+            own.end = static_cast<const std::byte *>(x) + g_.x_elements * g_.p.channels * g_.p.batch;
             own.make_padding(copied_channels() * g_.copied_elements(of));
         }
     }
@@ -234,8 +234,7 @@ class channels_first_convolution final : public accumulator_source {
             std::span<const std::int32_t> x_zero_points, workspace::part &own, block_consumer consume) const {
         const auto pad = padding(zero_point_of(x_zero_points, t.image));
         own.pad(pad, copied_channels() * g_.copied_elements(size));
-        make_all_cells(
-                t, size, x + (t.image * g_.p.channels + t.group * g_.cells.channels) * plane_elements(), pad, own);
+        make_all_cells(t, size, x + (t.image * g_.p.channels + t.group * g_.cells.channels) * g_.x_elements, pad, own);
         const auto calls = find_taps(t, size, own);
         if (!w_->zero_points.empty())
             for_each_call(t, size, calls, own, [&](channels_first_span span) {
@@ -257,9 +256,6 @@ class channels_first_convolution final : public accumulator_source {
         }
     }
 
-    /// Of a channel of x.
-    std::int64_t plane_elements() const { return g_.x_elements; }
-
     /// x: the first channel of the group.
     void make_all_cells(const task_part &t, const task_size &size, const std::uint8_t *x, std::byte pad,
             workspace::part &own) const {
@@ -276,7 +272,7 @@ class channels_first_convolution final : public accumulator_source {
                     continue;
                 }
                 const auto from = lines_of(t, size, x + x_plane * g_.x_lines * g_.x_columns, c, pad, own);
-                if (g_.are_joined) {
+                if (g_.are_joined()) {
                     make_cells(from.of_line(0), 1, g_.cells.elements, round_up(met * g_.joined_line, 16), to);
                     continue;
                 }
@@ -322,12 +318,12 @@ class channels_first_convolution final : public accumulator_source {
         const parallel::range elements {
                 begin, begin + (t.width() - 1) * g_.stride + g_.p.window.covered(g_.p.window.rank() - 1)};
         const auto met = g_.lines_met(t.height());
-        // Of the lines in x; both are their number where all that the task meets are padding.
+        // These are lines of x; both are their number where all that the task meets is padding.
         const auto first = std::clamp<std::int64_t>(first_line(t), 0, g_.x_lines);
         const auto end = std::clamp<std::int64_t>(first_line(t) + met, first, g_.x_lines);
-        const auto *const end_of_lines = reinterpret_cast<const std::byte *>(
-                x + (g_.cells.channels - 1) * plane_elements() + end * g_.x_columns);
-        const bool is_in_place = !g_.p.x_is_signed && !g_.are_joined && begin >= 0 && elements.end <= g_.x_columns
+        const auto *const end_of_lines =
+                reinterpret_cast<const std::byte *>(x + (g_.cells.channels - 1) * g_.x_elements + end * g_.x_columns);
+        const bool is_in_place = !g_.p.x_is_signed && !g_.are_joined() && begin >= 0 && elements.end <= g_.x_columns
                 && own.end - end_of_lines >= g_.line_elements(t.width());
         lines_of_cell result {
                 {}, is_in_place ? first - first_line(t) : 0, is_in_place ? g_.x_columns : g_.copied_line(size)};
@@ -336,13 +332,13 @@ class channels_first_convolution final : public accumulator_source {
             const auto channel = g_.cells.of == cells_of::taps
                     ? cell
                     : std::min(cell * g_.cells.elements + k, g_.cells.channels - 1); // beyond the last: by weights of 0
-            const auto *const plane = x + channel * plane_elements();
+            const auto *const plane = x + channel * g_.x_elements;
             auto *const copy = copies + k * g_.copied_elements(size);
             result.first[static_cast<std::size_t>(k)] = is_in_place ? plane + first * g_.x_columns + begin : copy;
             for (std::int64_t i = 0; i < met && !is_in_place; ++i) {
                 auto *const line = copy + i * result.pitch;
                 // Where all columns are met each line leaves the same padding at its ends.
-                if ((g_.are_joined && !is_in_x(t, i)) || size.columns < g_.columns)
+                if ((g_.are_joined() && !is_in_x(t, i)) || size.columns < g_.columns)
                     std::memset(line, std::to_integer<int>(pad), static_cast<std::size_t>(elements.end - begin));
                 if (is_in_x(t, i)) copy_elements(plane + (first_line(t) + i) * g_.x_columns, elements, line);
             }
@@ -399,7 +395,7 @@ class channels_first_convolution final : public accumulator_source {
     /// Finds the cells of each step, for all lines or line by line. Returns how many times the function is called.
     std::int64_t find_taps(const task_part &t, const task_size &size, workspace::part &own) const {
         const auto line_bytes = 4 * g_.cells_of_line(size.columns), met = g_.lines_met(size.lines);
-        const auto calls = g_.are_joined ? 1 : t.height();
+        const auto calls = g_.are_joined() ? 1 : t.height();
         auto to = own.taps.begin();
         for (const auto &s : w_->steps) {
             const auto at = static_cast<std::size_t>(s.line_cell);
@@ -419,7 +415,7 @@ class channels_first_convolution final : public accumulator_source {
             const task_part &t, const task_size &size, std::int64_t calls, workspace::part &own, const F &f) const {
         const auto steps = std::ssize(w_->steps);
         const auto positions =
-                g_.are_joined ? (t.height() - 1) * g_.cells_of_line(size.columns) + t.width() : t.width();
+                g_.are_joined() ? (t.height() - 1) * g_.cells_of_line(size.columns) + t.width() : t.width();
         for (std::int64_t i = 0; i < calls; ++i)
             f(channels_first_span {own.taps.data() + i * steps, steps, positions, nullptr, nullptr, nullptr, nullptr, 0,
                     own.sums.data() + i * t.width(), g_.sums_of_filter(size)});
@@ -439,7 +435,7 @@ class channels_first_convolution final : public accumulator_source {
             }
             w_->multiply(span);
         });
-        if (!g_.are_joined || g_.joined_line == g_.columns) return;
+        if (!g_.are_joined() || g_.joined_line == g_.columns) return;
         for (std::int64_t f = 0; f < filters.end - filters.begin; ++f) {
             auto *const of_filter = own.sums.data() + f * g_.sums_of_filter(size);
             for (std::int64_t line = 1; line < t.height(); ++line)

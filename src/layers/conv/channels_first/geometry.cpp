@@ -18,7 +18,7 @@ std::int64_t phases_of(std::int64_t cells, std::int64_t advance, std::int64_t st
 /// Makes one line of all positions of a convolution of one tap, which a task cuts as it likes.
 integer_convolution with_long_lines(integer_convolution p) {
     auto &w = p.window;
-    if (*volume(w.kernel) != 1 || w.is_padded() || w.x != w.y) return p;
+    if (!w.is_pointwise()) return p;
     const auto positions = *volume(w.y);
     w = {{positions}, {positions}, {1}, {1}, {1}, {0}, {0}};
     return p;
@@ -26,9 +26,8 @@ integer_convolution with_long_lines(integer_convolution p) {
 
 /// The dimensions of a window but the last two.
 window outer_of(const window &w) {
-    const auto all_but_two = [&](const dims &values) {
-        dims result(values.begin(), values.end() - std::min<std::ptrdiff_t>(2, std::ssize(values)));
-        return result;
+    const auto all_but_two = [](const dims &values) {
+        return dims(values.begin(), values.end() - std::min<std::ptrdiff_t>(2, std::ssize(values)));
     };
     return {all_but_two(w.x), all_but_two(w.y), all_but_two(w.kernel), all_but_two(w.strides), all_but_two(w.dilations),
             all_but_two(w.pads_begin), all_but_two(w.pads_end)};
@@ -85,8 +84,7 @@ geometry::geometry(const integer_convolution &of_shape, const cell_layout &cells
     }
     most_shift = std::ranges::max(tap_shift);
     const auto met = columns + p.window.covered(p.window.rank() - 1) - 1;
-    are_joined = lines > 1 && line_stride == 1 && stride == 1 && met < round_up(columns, 16);
-    if (are_joined) joined_line = met;
+    if (lines > 1 && line_stride == 1 && stride == 1 && met < round_up(columns, 16)) joined_line = met;
 }
 
 task_size geometry::size_of_tasks(std::int64_t parts) const {

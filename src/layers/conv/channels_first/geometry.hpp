@@ -31,33 +31,37 @@ struct task_size {
 struct geometry {
     geometry(const integer_convolution &of_shape, const cell_layout &cells);
 
+    bool are_joined() const { return joined_line != 0; }
+
     /// Lines of x, with those of padding, that some lines of y meet in a plane of taps.
     std::int64_t lines_met(std::int64_t of_lines) const {
         return (of_lines - 1) * line_stride + (tap_lines - 1) * line_dilation + 1;
     }
-    /// Of some columns: cells of a line. Lines that are joined have none between them.
+    /// Cells of a line for some columns. Lines that are joined have none between them.
     std::int64_t cells_of_line(std::int64_t of_columns) const {
-        return are_joined ? joined_line : round_up(of_columns + most_shift, 16);
+        return are_joined() ? joined_line : round_up(of_columns + most_shift, 16);
     }
-    /// Of one phase and cell of channels. Whole vectors of cells are made, beyond the last line, too.
+    /// What the cells of one phase and cell of channels take. Whole vectors are made, beyond the last line, too.
     std::int64_t phase_bytes(const task_size &of) const {
         return 4 * (tap_planes * lines_met(of.lines) * cells_of_line(of.columns) + channels_first_overrun);
     }
     std::int64_t cells_bytes(const task_size &of) const {
         return cells.channel_cells() * std::ssize(phases) * phase_bytes(of) + 4 * channels_first_overrun;
     }
-    /// From filter to filter.
+    /// How far the sums of filters lie apart.
     std::int64_t sums_of_filter(const task_size &of) const {
-        return of.lines * (are_joined ? cells_of_line(of.columns) : of.columns) + channels_first_overrun;
+        return of.lines * (are_joined() ? cells_of_line(of.columns) : of.columns) + channels_first_overrun;
     }
     /// Elements of a line of x with padding that some columns meet, and beyond them what makes whole vectors.
     std::int64_t line_elements(std::int64_t of_columns) const {
         return round_up(of_columns + most_shift, 16) * stride + cells.elements * dilation + stride;
     }
     /// Elements of copied lines with padding: from line to line, and of all that a task meets in a channel.
-    std::int64_t copied_line(const task_size &of) const { return are_joined ? joined_line : line_elements(of.columns); }
+    std::int64_t copied_line(const task_size &of) const {
+        return are_joined() ? joined_line : line_elements(of.columns);
+    }
     std::int64_t copied_elements(const task_size &of) const {
-        return lines_met(of.lines) * copied_line(of) + (are_joined ? line_elements(16) : 0);
+        return lines_met(of.lines) * copied_line(of) + (are_joined() ? line_elements(16) : 0);
     }
 
     /// Cells and sums of a task stay in a second-level cache of 256 KiB; every part has equally many, or nearly.
@@ -71,8 +75,7 @@ struct geometry {
     std::int64_t columns, x_columns, filters, stride, dilation; // along a line
     std::int64_t lines = 1, x_lines = 1, line_stride = 1, line_dilation = 1, line_pad = 0, tap_lines = 1; // of a plane
     std::int64_t most_shift = 0;
-    bool are_joined = false;
-    std::int64_t joined_line = 0; // elements of a line of x, with padding, and cells
+    std::int64_t joined_line = 0; // elements of a line of x, with padding, and cells; 0: lines are not joined
     std::vector<std::int64_t> phases;
     std::vector<std::int64_t> tap_phase,
             tap_shift; // of each cell of a line's taps: which phase, and how many positions on

@@ -15,12 +15,6 @@ namespace {
 
 using zero_points = std::span<const std::int32_t>;
 
-/// The function of quads, or null where pairs are taken: x is s8, there is no VNNI, or channels fill no vector.
-depthwise_function quads_function(const integer_convolution &p) {
-    const auto *const found = targets::pick(p.available, quads_table);
-    return found && !p.x_is_signed && p.channels >= min_quad_channels ? *found : nullptr;
-}
-
 std::int64_t lanes_of(const integer_convolution &p) {
     return round_up(p.channels, min_quad_channels);
 }
@@ -196,6 +190,15 @@ class depthwise_convolution final : public accumulator_source {
 
 } // namespace
 
+bool is_depthwise(const integer_convolution &p) {
+    return p.groups == p.channels && p.filters == p.channels && p.channels >= 2;
+}
+
+depthwise_function quads_function(const integer_convolution &p) {
+    const auto *const found = targets::pick(p.available, quads_table);
+    return found && !p.x_is_signed && p.channels >= min_quad_channels ? *found : nullptr;
+}
+
 depthwise_layout<std::int16_t> depthwise_pairs(const integer_convolution &p, const constant_weights &w) {
     const auto taps = tap_count(p), padded_taps = round_up(taps, 2), lanes = lanes_of(p);
     depthwise_layout<std::int16_t> result;
@@ -250,7 +253,7 @@ convolution_factory pack_depthwise_convolution(
 }
 
 convolution_factory pack_depthwise_convolution(const integer_convolution &p, const constant_weights &w) {
-    if (p.groups != p.channels || p.filters != p.channels || p.channels < 2) return nullptr;
+    if (!is_depthwise(p)) return nullptr;
     return pack_depthwise_convolution(p, quads_function(p), w);
 }
 

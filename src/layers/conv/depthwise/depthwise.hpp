@@ -55,8 +55,14 @@ depthwise_layout<std::int16_t> depthwise_pairs(const integer_convolution &p, con
 /// there are min_quad_channels channels.
 depthwise_layout<std::int8_t> depthwise_quads(const integer_convolution &p, const constant_weights &w);
 
+/// Whether each channel is a group with a filter of its own, and there are several.
+bool is_depthwise(const integer_convolution &p);
+
 using depthwise_function = void (*)(const depthwise_span &s);
 extern const targets::candidate<const depthwise_function *> pairs_table[], quads_table[];
+
+/// The function of quads, or null where pairs are taken: x is s8, there is no VNNI, or channels fill no vector.
+depthwise_function quads_function(const integer_convolution &p);
 
 /// Null unless each channel is a group with one filter.
 convolution_factory pack_depthwise_convolution(const integer_convolution &p, const constant_weights &w);

@@ -138,9 +138,6 @@ struct by_bytes {
     }
 };
 
-/// Their sums of a panel of four vectors stay in registers.
-constexpr int tile_rows = 6;
-
 /// Weights per cache block: half of a small L2. All rows use a block before the next one is loaded.
 constexpr std::int64_t chunk_bytes = 256 * 1024;
 
@@ -150,7 +147,7 @@ void multiply_chunks(const panel_product &p, const indirect_rows &x, parallel::r
     const auto chunk = 1 + chunk_bytes / (p.panel_bytes + 1);
     for (auto begin = panels.begin; begin < panels.end; begin += chunk) {
         const auto end = panels.end - begin < chunk ? panels.end : begin + chunk;
-        for_each_row_tile<tile_rows, 5, 4, 3, 2, 1>(x.rows, [&](auto some, std::int64_t row) {
+        for_each_row_tile<panel_tile_rows, 5, 4, 3, 2, 1>(x.rows, [&](auto some, std::int64_t row) {
             Loop::template multiply<some, x_is_signed>(p, x, row, {begin, end}, y + row * y_stride, y_stride);
         });
     }
