@@ -16,7 +16,7 @@ dnnl_status_t add_op_or_wildcard(dnnl_graph_graph_t graph, const op_record &op);
 /// Creates oneDNN's op from a record, with all attributes.
 onednn_op make_op(const op_record &op);
 
-/// The record of a oneDNN partition. Its `op` is null until claim() sets it.
+/// The record of a oneDNN partition. Its `by_dynquant` is null until claim() sets it.
 partition_record describe_partition(onednn_partition partition, dnnl_fpmath_mode_t mode);
 
 /// Throws unless status is success: "graph: oneDNN could not finalize it (invalid_graph)", where `what` is "graph" and

@@ -1,12 +1,12 @@
 #include "graph/backing_graph.hpp"
-#include "graph/compiled_op.hpp"
+#include "graph/execution.hpp"
 #include "graph/refusal.hpp"
 
 namespace dynquant::graph::core {
 
 dnnl_graph_logical_tensor_t query_logical_tensor(const compiled_partition_record &c, size_t id) {
     if (c.by_dynquant) {
-        const auto *port = find_port(*c.by_dynquant, id);
+        const auto *port = c.by_dynquant->find_port(id);
         return port ? *port : no_logical_tensor();
     }
     auto t = no_logical_tensor();
@@ -31,13 +31,13 @@ dnnl_graph_logical_tensor_t get_scratchpad_logical_tensor(const compiled_partiti
 }
 
 operation_info get_info(const compiled_partition_record &c) {
-    return c.by_dynquant ? c.by_dynquant->prepared.info() : operation_info {kernel_kind::onednn, "graph"};
+    return c.by_dynquant ? c.by_dynquant->info() : operation_info {kernel_kind::onednn, "graph"};
 }
 
 void execute(const compiled_partition_record &c, dnnl_stream_t stream, size_t input_count,
         const const_dnnl_graph_tensor_t *inputs, size_t output_count, const const_dnnl_graph_tensor_t *outputs,
         const_dnnl_graph_tensor_t scratchpad) {
-    if (c.by_dynquant) return execute(*c.by_dynquant, stream, {inputs, input_count}, {outputs, output_count});
+    if (c.by_dynquant) return c.by_dynquant->execute(stream, {inputs, input_count}, {outputs, output_count});
     require_success(execute_by_onednn(c.by_onednn.get(), stream, {inputs, input_count}, {outputs, output_count},
                             scratchpad, c.label.c_str()),
             c.label, "execute");

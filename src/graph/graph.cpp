@@ -3,6 +3,7 @@
 
 #include "graph/backing_graph.hpp"
 #include "graph/check.hpp"
+#include "graph/compiled_op.hpp"
 #include "graph/dependencies.hpp"
 #include "graph/logical_tensor.hpp"
 #include "graph/partition.hpp"
@@ -90,7 +91,7 @@ void find_partitions_of_onednn(graph_record &g, dnnl_graph_partition_policy_t po
                 if (described.ops.size() > 1)
                     report_fused(*op);
                 else
-                    claim(described, op);
+                    claim(described, claim_op(op));
             }
         g.found.push_back(std::move(described));
     }
@@ -182,7 +183,7 @@ size_t find_partitions(graph_record &g, dnnl_graph_partition_policy_t policy) {
         find_partitions_of_onednn(g, policy);
     else
         for (const auto &op : g.ops)
-            g.found.push_back(make_claimed_partition(op, g.mode));
+            g.found.push_back(make_claimed_partition(claim_op(op), g.mode));
     return g.found.size();
 }
 

@@ -8,13 +8,14 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "dynquant/graph.hpp"
 #include "graph/onednn.hpp"
+#include "kernels/kernels.hpp"
 
 namespace dynquant::graph::core {
 
@@ -40,13 +41,52 @@ struct port {
     bool is_output;
 };
 
-/// A claimed op of this family, or one of oneDNN's partitions.
+using logical_tensors = std::span<const c_logical_tensor>;
+using tensors = std::span<const const_dnnl_graph_tensor_t>;
+
+/// What dynquant has compiled. Immutable: many threads may execute it at once.
+class compiled {
+  public:
+    compiled() = default;
+    compiled(const compiled &) = delete;
+    compiled &operator=(const compiled &) = delete;
+    virtual ~compiled() = default;
+
+    /// What messages call it.
+    virtual std::string label() const = 0;
+    /// The final logical tensor with that id, or nullptr.
+    virtual const c_logical_tensor *find_port(size_t id) const = 0;
+    virtual operation_info info() const = 0;
+    /// Runs synchronously. The tensors are matched by position to the lists given to compile; a null tensor counts as
+    /// one with a null buffer.
+    virtual void execute(dnnl_stream_t stream, tensors inputs, tensors outputs) const = 0;
+};
+
+/// The ops of a partition that dynquant compiles. Immutable.
+class claimed {
+  public:
+    claimed() = default;
+    claimed(const claimed &) = delete;
+    claimed &operator=(const claimed &) = delete;
+    virtual ~claimed() = default;
+
+    virtual std::string label() const = 0;
+    virtual std::vector<size_t> ids() const = 0;
+    virtual const std::vector<c_logical_tensor> &inputs() const = 0;
+    virtual const std::vector<c_logical_tensor> &outputs() const = 0;
+    /// Compiles with the first kernel that supports it. Ports are first replaced by the logical tensors of the lists
+    /// with the same ids; throws if an op is then invalid.
+    virtual std::unique_ptr<const compiled> compile(logical_tensors inputs, logical_tensors outputs,
+            dnnl_fpmath_mode_t mode, kernels::kernel_list kernels) const = 0;
+};
+
+/// What dynquant claims, or one of oneDNN's partitions.
 struct partition_record {
     size_t id = 0;
     std::vector<size_t> ops = {}; // ids
     std::vector<c_logical_tensor> inputs = {}, outputs = {};
     bool supported = false;
-    std::shared_ptr<const op_record> op = {}; // the claimed op, or null
+    std::shared_ptr<const claimed> by_dynquant = {}; // or null
     dnnl_fpmath_mode_t mode = dnnl_fpmath_mode_strict;
     onednn_partition by_onednn = {}; // null if all ops are of this family, or oneDNN cannot compile it
 };
@@ -62,24 +102,10 @@ struct graph_record {
     std::vector<partition_record> found = {};
 };
 
-/// The numbers of tensors that compile was given, and the positions of the op's ports among them.
-struct tensor_positions {
-    static constexpr size_t none = static_cast<size_t>(-1);
-    size_t input_count, output_count;
-    size_t src = none, scales = none, zps = none, global_scale = none, dst = none;
-    size_t computed_scales = none, computed_zps = none;
-};
-
-struct compiled_op {
-    op_record op; // with final ports
-    tensor_positions positions;
-    operation prepared;
-};
-
 /// Compiled either by dynquant (`by_dynquant`) or by oneDNN (`by_onednn`).
 struct compiled_partition_record {
     std::string label;
-    std::optional<compiled_op> by_dynquant;
+    std::unique_ptr<const compiled> by_dynquant;
     onednn_compiled_partition by_onednn;
 };
 

@@ -3,7 +3,6 @@
 #include <atomic>
 
 #include "graph/backing_graph.hpp"
-#include "graph/compiled_op.hpp"
 #include "graph/refusal.hpp"
 #include "graph/report.hpp"
 
@@ -11,7 +10,7 @@ namespace dynquant::graph::core {
 namespace {
 
 std::string label(const partition_record &p) {
-    if (p.op) return label(*p.op);
+    if (p.by_dynquant) return p.by_dynquant->label();
     std::string ids;
     for (const auto id : p.ops)
         ids += concat(ids.empty() ? "" : ", ", id);
@@ -38,23 +37,23 @@ onednn_compiled_partition compile_by_onednn(const partition_record &p, std::span
 
 } // namespace
 
-partition_record make_claimed_partition(std::shared_ptr<const op_record> op, dnnl_fpmath_mode_t mode) {
+partition_record make_claimed_partition(std::shared_ptr<const claimed> by_dynquant, dnnl_fpmath_mode_t mode) {
     static std::atomic<size_t> next_id {0};
     partition_record p;
     p.id = next_id++;
     p.mode = mode;
-    claim(p, std::move(op));
+    claim(p, std::move(by_dynquant));
     return p;
 }
 
-void claim(partition_record &p, std::shared_ptr<const op_record> op) {
-    p.ops = {op->id};
-    p.inputs = op->inputs;
-    p.outputs = op->outputs;
+void claim(partition_record &p, std::shared_ptr<const claimed> by_dynquant) {
+    p.ops = by_dynquant->ids();
+    p.inputs = by_dynquant->inputs();
+    p.outputs = by_dynquant->outputs();
     if (!p.supported) p.by_onednn.reset(); // a Wildcard in place of the op, which oneDNN cannot compile
     p.supported = true;
-    p.op = std::move(op);
-    report("claim", label(*p.op));
+    report("claim", by_dynquant->label());
+    p.by_dynquant = std::move(by_dynquant);
 }
 
 partition_record *create_partition(const op_record &op, dnnl_engine_kind_t kind) {
@@ -103,10 +102,10 @@ compiled_partition_record *compile(const partition_record &p, size_t input_count
     };
     return report_errors([&] {
         require_cpu(label(p), kind);
-        if (!p.op) return by_onednn();
+        if (!p.by_dynquant) return by_onednn();
         try {
             return new compiled_partition_record {
-                    label(p), compile(*p.op, in, out, p.mode, kernels::every_kernel()), {}};
+                    label(p), p.by_dynquant->compile(in, out, p.mode, kernels::every_kernel()), {}};
         } catch (const opaque_layout &e) {
             if (!p.by_onednn) throw;
             report("leave", e.message);

@@ -1,7 +1,7 @@
 #include "onednn_graph/compiled_partition.hpp"
 
 #include "graph/backing_graph.hpp"
-#include "graph/compiled_op.hpp"
+#include "graph/execution.hpp"
 
 using namespace dynquant::onednn_graph;
 
@@ -13,9 +13,9 @@ const_dnnl_graph_compiled_partition_t onednn_handle(const_dnnl_graph_compiled_pa
     return own ? own->by_onednn.get() : handle;
 }
 
-const core::compiled_op *find_compiled_op(const_dnnl_graph_compiled_partition_t handle) {
+const core::compiled *find_compiled(const_dnnl_graph_compiled_partition_t handle) {
     const auto *own = find_own(handle);
-    return own && own->by_dynquant ? &*own->by_dynquant : nullptr;
+    return own ? own->by_dynquant.get() : nullptr;
 }
 
 dnnl_status_t execute(const_dnnl_graph_compiled_partition_t compiled_partition, dnnl_stream_t stream, size_t num_inputs,
@@ -27,14 +27,15 @@ dnnl_status_t execute(const_dnnl_graph_compiled_partition_t compiled_partition, 
             return core::execute_by_onednn(compiled_partition, stream, {inputs, num_inputs}, {outputs, num_outputs},
                     scratchpad, "a partition of other ops");
         if (own->by_dynquant) {
-            const auto &op = own->by_dynquant->op;
             const auto need = [&](const void *handle, const char *name) {
-                if (!handle) core::refuse(op, dnnl_invalid_arguments, name, ": expected a handle, given null");
+                if (!handle)
+                    throw core::refused(dnnl_invalid_arguments,
+                            dynquant::concat(own->by_dynquant->label(), ": ", name, ": expected a handle, given null"));
             };
             need(stream, "stream");
             need(inputs, "inputs");
             need(outputs, "outputs");
-            core::execute(*own->by_dynquant, stream, {inputs, num_inputs}, {outputs, num_outputs});
+            own->by_dynquant->execute(stream, {inputs, num_inputs}, {outputs, num_outputs});
             return dnnl_success;
         }
         core::require_success(core::execute_by_onednn(own->by_onednn.get(), stream, {inputs, num_inputs},
@@ -84,10 +85,10 @@ DNNL_API dnnl_status_t dnnl_graph_compiled_partition_execute_v2(
 dnnl_status_t dnnl_graph_compiled_partition_query_logical_tensor(
         const_dnnl_graph_compiled_partition_t compiled_partition, size_t tid, dnnl_graph_logical_tensor_t *lt) {
     return guarded([&] {
-        const auto *compiled = find_compiled_op(compiled_partition);
+        const auto *compiled = find_compiled(compiled_partition);
         if (!compiled || !lt)
             return onednn().compiled_partition_query_logical_tensor(onednn_handle(compiled_partition), tid, lt);
-        const auto *port = core::find_port(*compiled, tid);
+        const auto *port = compiled->find_port(tid);
         *lt = port ? *port : core::no_logical_tensor();
         return dnnl_success;
     });
@@ -96,7 +97,7 @@ dnnl_status_t dnnl_graph_compiled_partition_query_logical_tensor(
 dnnl_status_t dnnl_graph_compiled_partition_get_inplace_ports(const_dnnl_graph_compiled_partition_t compiled_partition,
         size_t *num_inplace_pairs, const dnnl_graph_inplace_pair_t **inplace_pairs) {
     return guarded([&] {
-        if (!find_compiled_op(compiled_partition) || !num_inplace_pairs || !inplace_pairs)
+        if (!find_compiled(compiled_partition) || !num_inplace_pairs || !inplace_pairs)
             return onednn().compiled_partition_get_inplace_ports(
                     onednn_handle(compiled_partition), num_inplace_pairs, inplace_pairs);
         *num_inplace_pairs = 0;
@@ -110,7 +111,7 @@ DNNL_API dnnl_status_t dnnl_graph_compiled_partition_get_scratchpad_logical_tens
         const_dnnl_graph_compiled_partition_t compiled_partition, dnnl_graph_logical_tensor_t *lt) {
     return guarded([&] {
         const auto get = onednn().compiled_partition_get_scratchpad_logical_tensor;
-        if (!find_compiled_op(compiled_partition) && get) return get(onednn_handle(compiled_partition), lt);
+        if (!find_compiled(compiled_partition) && get) return get(onednn_handle(compiled_partition), lt);
         if (!compiled_partition || !lt) return dnnl_invalid_arguments;
         *lt = core::no_scratchpad();
         return dnnl_success;

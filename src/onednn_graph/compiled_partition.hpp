@@ -1,7 +1,7 @@
 // Compiled partitions of claimed ops. Their handles point to objects of this library, so that execute needs no lookup.
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <string>
 
 #include "onednn_graph/records.hpp"
@@ -13,7 +13,7 @@ struct own_compiled_partition {
     static constexpr std::uint64_t own_magic = 0xd74a9a4d5eed0dd5;
 
     std::uint64_t magic = own_magic;
-    std::optional<core::compiled_op> by_dynquant = {};
+    std::unique_ptr<const core::compiled> by_dynquant = {};
     core::onednn_compiled_partition by_onednn = {}; // set if compile fell back to oneDNN
     std::string why_not_ours = "a partition of one op, which is not compiled";
 };

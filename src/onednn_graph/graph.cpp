@@ -1,6 +1,7 @@
 // oneDNN's graphs, with a record of the ops that were added.
 #include "graph/backing_graph.hpp"
 #include "graph/check.hpp"
+#include "graph/compiled_op.hpp"
 #include "onednn_graph/records.hpp"
 
 using namespace dynquant::onednn_graph;
@@ -42,7 +43,7 @@ void claim_partition(const graph_state &state, dnnl_graph_partition_t partition)
         if (count > 1) {
             core::report_fused(*op);
         } else {
-            claims().put(partition, std::make_shared<const claim>(claim {op, state.mode}));
+            claims().put(partition, std::make_shared<const claim>(claim {core::claim_op(op), state.mode}));
             core::report("claim", core::label(*op));
         }
     }

@@ -43,8 +43,8 @@ dnnl_status_t compile_by_onednn(own_compiled_partition &own, dnnl_graph_partitio
 dnnl_status_t compile_claimed(own_compiled_partition &own, const claim &claimed, dnnl_graph_partition_t partition,
         const tensor_lists &t, dnnl_engine_t engine) {
     try {
-        own.by_dynquant = core::compile(*claimed.op, copy(t.in_num, t.inputs), copy(t.out_num, t.outputs), claimed.mode,
-                dynquant::kernels::own_kernels());
+        own.by_dynquant = claimed.ops->compile(
+                copy(t.in_num, t.inputs), copy(t.out_num, t.outputs), claimed.mode, dynquant::kernels::own_kernels());
         return dnnl_success;
     } catch (const core::wrong_count &) {
         throw; // no fallback: oneDNN would read past the parameters
@@ -105,8 +105,9 @@ dnnl_status_t dnnl_graph_partition_create_with_op(
         core::require_success(create_claimed(partition, *record), core::label(*record), "make a partition of");
         auto mode = dnnl_fpmath_mode_strict;
         onednn().get_default_fpmath_mode(&mode);
-        claims().put(
-                *partition, std::make_shared<const claim>(claim {std::make_shared<const op_record>(*record), mode}));
+        claims().put(*partition,
+                std::make_shared<const claim>(
+                        claim {core::claim_op(std::make_shared<const op_record>(*record)), mode}));
         core::report("claim", core::label(*record));
         return dnnl_success;
     });
@@ -136,7 +137,7 @@ dnnl_status_t dnnl_graph_partition_compile(dnnl_graph_partition_t partition,
         if (!own)
             return onednn().partition_compile(partition, compiled_partition, in_num, inputs, out_num, outputs, engine);
         const auto claimed = claims().find(partition);
-        const auto what = claimed ? core::label(*claimed->op) : "a partition that is not claimed";
+        const auto what = claimed ? claimed->ops->label() : "a partition that is not claimed";
         if (!partition || !engine || any_null(in_num, inputs) || any_null(out_num, outputs))
             throw core::refused(dnnl_invalid_arguments,
                     what + ": compile: expected a partition, an engine and logical tensors, given null for one");

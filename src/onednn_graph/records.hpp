@@ -59,9 +59,9 @@ struct graph_state {
     std::map<size_t, std::shared_ptr<const op_record>> family_ops; // by id
 };
 
-/// A partition that is one op of this family.
+/// A partition that dynquant compiles.
 struct claim {
-    std::shared_ptr<const op_record> op;
+    std::shared_ptr<const core::claimed> ops;
     dnnl_fpmath_mode_t mode;
 };
 
