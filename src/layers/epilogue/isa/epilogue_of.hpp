@@ -314,20 +314,28 @@ void compute_tiles(const epilogue &by, const fused_post_ops &first, const rows_o
     vectors_of_tile<V, of> saved = {};
     const std::int64_t step = of == tiling::positions ? vectors<V, of> : 1,
                        width = of == tiling::positions ? V::lanes : tile_width<V>;
-    for (auto c = channels.begin; c < channels.end; c += width)
-        for (auto p = positions.begin; p < positions.end; p += step) {
-            tile<V, of> t;
-            const auto count = std::min<std::int64_t>(V::lanes, channels.end - c);
-            t.position = p;
-            t.positions = std::min<std::int64_t>(vectors<V, of>, positions.end - p);
-            t.channel = of == tiling::one_channel ? plane : c;
-            t.channels = V::first_lanes(count);
-            load<V, of>(by, rows, p * rows.channels + c, t);
-            if constexpr (what != fused_post_ops::ending::none) apply<what, V, of>(first, t);
-            for (const auto &s : first.rest)
-                apply<V, of>(by, s, t, saved);
-            store<V, of>(by.result, rows, t, count, p * rows.position_stride + c * rows.channel_stride);
-        }
+    const auto compute = [&](std::int64_t p, std::int64_t c) __attribute__((always_inline)) {
+        tile<V, of> t;
+        const auto count = std::min<std::int64_t>(V::lanes, channels.end - c);
+        t.position = p;
+        t.positions = std::min<std::int64_t>(vectors<V, of>, positions.end - p);
+        t.channel = of == tiling::one_channel ? plane : c;
+        t.channels = V::first_lanes(count);
+        load<V, of>(by, rows, p * rows.channels + c, t);
+        if constexpr (what != fused_post_ops::ending::none) apply<what, V, of>(first, t);
+        for (const auto &s : first.rest)
+            apply<V, of>(by, s, t, saved);
+        store<V, of>(by.result, rows, t, count, p * rows.position_stride + c * rows.channel_stride);
+    };
+    if constexpr (of == tiling::positions) {
+        for (auto c = channels.begin; c < channels.end; c += width)
+            for (auto p = positions.begin; p < positions.end; p += step)
+                compute(p, c);
+    } else {
+        for (auto p = positions.begin; p < positions.end; ++p)
+            for (auto c = channels.begin; c < channels.end; c += width)
+                compute(p, c);
+    }
 }
 
 /// The last positions of a plane, fewer than a tile has, by copies that fill one.
@@ -372,13 +380,12 @@ void compute_rows(
     const auto whole = rows.channels / tile_width<V> * tile_width<V>, rest = rows.channels - whole;
     // A tile that overlaps the previous one computes some results twice, but may replace many tiles.
     const bool overlaps = whole > 0 && rest > 0 && (positions.end - positions.begin) * V::lanes < rest;
-    for (auto p = positions.begin; p < positions.end; ++p) {
-        compute_tiles<what, V, tiling::channels>(by, first, rows, {p, p + 1}, {0, whole});
-        if (overlaps)
-            compute_tiles<what, V, tiling::channels>(
-                    by, first, rows, {p, p + 1}, {rows.channels - tile_width<V>, rows.channels});
-    }
-    if (!overlaps) compute_tiles<what, V, tiling::positions>(by, first, rows, positions, {whole, rows.channels});
+    compute_tiles<what, V, tiling::channels>(by, first, rows, positions, {0, whole});
+    if (overlaps)
+        compute_tiles<what, V, tiling::channels>(
+                by, first, rows, positions, {rows.channels - tile_width<V>, rows.channels});
+    else
+        compute_tiles<what, V, tiling::positions>(by, first, rows, positions, {whole, rows.channels});
 }
 
 /// Calls f<ending>.
