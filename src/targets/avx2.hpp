@@ -83,6 +83,7 @@ struct avx2 : vector_operators<32>, avx2_bytes {
     }
 
     static reals pick(const float *p, integers index) { return _mm256_permutevar8x32_ps(load(p), index); }
+    static integers pick(const std::int32_t *p, integers index) { return _mm256_permutevar8x32_epi32(load(p), index); }
 
     /// Transposes 8 x 8 reals: pairs, fours, halves.
     static void transpose_reals(reals (&x)[lanes]) {

@@ -65,6 +65,10 @@ struct avx512 : vector_operators<64>, avx512_bytes {
     static reals pick(const float *p, integers index) {
         return _mm512_permutexvar_ps(index, _mm512_castps256_ps512(_mm256_loadu_ps(p)));
     }
+    static integers pick(const std::int32_t *p, integers index) {
+        return _mm512_permutexvar_epi32(
+                index, _mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(p))));
+    }
 
     /// Transposes 16 x 16 reals: pairs, fours, and twice the exchange of quarters.
     static void transpose_reals(reals (&x)[lanes]) {

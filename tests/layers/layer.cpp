@@ -114,7 +114,7 @@ void expect_right(const sample &s, workspace &memory) {
     const auto expected = oracle::result_of(s);
     std::vector<std::byte> y(expected.size());
     const packed_layer problem(s.d, s.w.data(), environment::usable_features());
-    layer(problem, s.x_shape).run({s.x.data(), y.data(), s.x_zero_points}, memory);
+    layer(problem, s.x_shape).run({s.x.data(), y.data(), s.x_zero_points, s.x_scales}, memory);
     ASSERT_EQ(y, expected);
 }
 
@@ -200,22 +200,31 @@ TEST(layers, look_up_their_bytes) {
 TEST(layers, of_few_channels_and_many_positions) {
     test::random_source random(3);
     workspace memory;
-    for (const std::int64_t channels : {1, 3, 8, 24, 33, 63, 64})
+    const struct {
+        bool is_convolution, scales_by_row, knows_zero_point;
+    } cases[] = {{false, false, false}, {false, false, true}, {false, true, false}, {false, true, true},
+            {true, true, false}, {true, true, true}};
+    for (const std::int64_t channels : {1, 2, 3, 8, 24, 33, 48, 63, 64})
         for (const auto result : {result_type::s32, result_type::f32, result_type::bytes})
-            for (const bool knows_zero_point : {false, true}) {
+            for (const auto &[is_convolution, scales_by_row, knows_zero_point] : cases) {
                 auto s = draw(random, 1, 0);
                 auto &d = s.d;
-                const std::int64_t inner = 5, rows = 1003;
-                d.weights_shape = {inner, channels};
-                s.x_shape = {rows, inner};
+                const std::int64_t inner = 5, images = 3, positions = 337, rows = images * positions;
+                d.is_convolution = d.x_is_channels_last = d.y_is_channels_last = is_convolution;
+                d.weights_shape = is_convolution ? dims {channels, inner, 1} : dims {inner, channels};
+                s.x_shape = is_convolution ? dims {images, inner, positions} : dims {rows, inner};
                 s.w = random.bytes(inner * channels);
                 s.x = random.bytes(rows * inner);
-                d.scales_by_row = false;
+                d.scales_by_row = scales_by_row;
                 d.w_zero_points.clear();
                 d.bias.resize(static_cast<std::size_t>(channels));
                 for (auto &b : d.bias)
                     b = static_cast<std::int32_t>(random.within(-5000, 5000));
-                s.x_zero_points = {100};
+                s.x_zero_points.clear();
+                for (auto n = !scales_by_row ? 1 : is_convolution ? images : rows; n > 0; --n) {
+                    s.x_zero_points.push_back(static_cast<std::int32_t>(random.within(0, 127)));
+                    s.x_scales.push_back(static_cast<float>(random.within(1, 50)) / 64);
+                }
                 d.x_zero_point.reset();
                 if (knows_zero_point) d.x_zero_point = 100;
                 d.result = result;
@@ -227,10 +236,12 @@ TEST(layers, of_few_channels_and_many_positions) {
                 };
                 d.post_ops.clear();
                 if (result != result_type::s32)
-                    d.post_ops = {{post_op_kind::multiply, of_channels()}, {post_op_kind::add, {0.5F}},
-                            {post_op_kind::leaky_relu, of_channels()}, {post_op_kind::add, of_channels()}};
+                    d.post_ops = {{post_op_kind::scale, of_channels()}, {post_op_kind::add, {0.5F}},
+                            {post_op_kind::leaky_relu, of_channels()}, {post_op_kind::add, of_channels()},
+                            {post_op_kind::scale, {0.125F}}};
                 if (result == result_type::bytes) d.post_ops.push_back({post_op_kind::saturate, {-128}, {127}});
-                SCOPED_TRACE(testing::Message() << channels << ' ' << static_cast<int>(result) << knows_zero_point);
+                SCOPED_TRACE(testing::Message() << channels << ' ' << static_cast<int>(result) << ' ' << is_convolution
+                                                << scales_by_row << knows_zero_point);
                 expect_right(s, memory);
             }
 }

@@ -49,6 +49,11 @@ struct epilogue {
     const std::int32_t *x_zero_points = nullptr; // null: the bias has their terms
     const std::int32_t *weight_sums = nullptr;   // of each channel: times the zero point, subtracted from the sums
     std::int64_t row_stride = 0;
+    /// Where row_stride rows of x pass as one position, whose channels are those of each row in turn: for every 16
+    /// channels the first row that they are of, and for each channel how many rows behind that its own is, at most
+    /// seven. Scales and zero points of seven rows behind the last one can be read.
+    const std::int64_t *first_rows = nullptr;
+    const std::int32_t *rows_behind = nullptr;
 };
 
 /// Sums that are channels last: the channels of a position, then those of the next one.

@@ -149,8 +149,15 @@ void layer::join_positions() {
     constexpr std::int64_t tile = 64; // of the epilogue, along channels
     const auto count = tile / std::gcd(channels_, tile);
     const bool is_worth = images_ * positions_ >= 4 * count; // each run makes the bias anew
-    if (y_is_channels_first_ || d_.scales_by_row || channels_ >= tile || !is_worth) return;
+    if (y_is_channels_first_ || channels_ >= tile || !is_worth) return;
+    if (has_scales_by_position() && channels_ == 1) return; // 16 rows in 16 channels: see epilogue::rows_behind
     joined_ = count;
+    if (d_.scales_by_row) joined_weight_sums_ = sums_->weight_sums();
+    repeat(joined_weight_sums_, joined_);
+    for (std::int64_t c = 0; has_scales_by_position() && c < joined_ * channels_; ++c) {
+        if (c % 16 == 0) first_rows_.push_back(c / channels_);
+        rows_behind_.push_back(static_cast<std::int32_t>(c / channels_ - first_rows_.back()));
+    }
     joined_post_ops_ = d_.post_ops;
     for (auto &s : joined_post_ops_) {
         if (s.a.size() > 1) repeat(s.a, joined_);
@@ -247,7 +254,7 @@ epilogue layer::epilogue_for(const parameters &of_x, std::int64_t image, std::in
     epilogue by {post_ops_, d_.result, of_x.bias.empty() ? nullptr : of_x.bias.data(), of_x.scales.data()};
     if (!d_.scales_by_row) return by;
     const auto row = d_.is_convolution ? image : in_image;
-    by.row_stride = d_.is_convolution ? 0 : 1;
+    by.row_stride = has_scales_by_position() ? 1 : 0;
     if (!of_x.scales.empty()) by.x_scales += row;
     if (d_.x_zero_point) return by;
     by.x_zero_points = of_x.zero_points.data() + row;
@@ -269,10 +276,18 @@ void layer::finish_rows(const accumulator_block &block, const parameters &of_x, 
                 static_cast<std::byte *>(y) + at * element, y_is_channels_first_ ? 1 : channels_,
                 y_is_channels_first_ ? positions_ : 1};
         auto by = epilogue_for(of_x, image, in_image);
-        const auto joined = joined_ == 1 ? 0 : (end - begin) / joined_;
+        // Behind the rows that are joined, the epilogue may read the scales of seven more.
+        const auto joinable = has_scales_by_position() ? std::min(end, positions_ - 7) : end;
+        const auto joined = joined_ == 1 ? 0 : std::max(joinable - begin, std::int64_t {0}) / joined_;
         epilogue_.rows(by, rows, {joined * joined_, end - begin});
         if (joined > 0) {
             by.post_ops = joined_views_;
+            if (by.weight_sums) by.weight_sums = joined_weight_sums_.data();
+            if (has_scales_by_position()) {
+                by.row_stride = joined_;
+                by.first_rows = first_rows_.data();
+                by.rows_behind = rows_behind_.data();
+            }
             const auto width = joined_ * channels_;
             epilogue_.rows(by, {rows.sums, false, width, rows.y, width, 1}, {0, joined});
         }

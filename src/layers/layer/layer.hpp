@@ -101,6 +101,7 @@ class layer {
         std::span<const std::int32_t> zero_points, bias; // bias: of each channel, or none
         std::span<const float> scales;
     };
+    bool has_scales_by_position() const { return d_.scales_by_row && !d_.is_convolution; }
     void join_positions();
     epilogue epilogue_for(const parameters &of_x, std::int64_t image, std::int64_t in_image) const;
     void finish_rows(const accumulator_block &block, const parameters &of_x, void *y) const;
@@ -121,6 +122,8 @@ class layer {
     std::int64_t joined_ = 1;
     std::vector<post_op> joined_post_ops_;
     std::vector<post_op_view> joined_views_;
+    std::vector<std::int32_t> joined_weight_sums_, rows_behind_;
+    std::vector<std::int64_t> first_rows_; // with rows_behind_, the epilogue's
     const epilogue_loops &epilogue_;
     lookup::look_up_function look_up_;
 };

@@ -73,11 +73,16 @@ class parameter {
     const T *others_; // null where all are the first
 };
 
-/// Where the scale and the zero point lie of the row of x that a vector's sums are of.
-template <typename V, tiling of>
-[[gnu::always_inline]] inline std::int64_t row_of(const epilogue &by, const tile<V, of> &t, int vector) {
+/// The scales or zero points of the rows of x that a vector's sums are of.
+template <typename V, tiling of, typename T>
+[[gnu::always_inline]] inline auto of_rows(const T *values, const epilogue &by, const tile<V, of> &t, int vector) {
     const auto position = of == tiling::positions ? std::min<std::int64_t>(vector, t.positions - 1) : 0;
-    return (t.position + position) * by.row_stride;
+    const auto *const first = values + (t.position + position) * by.row_stride;
+    if constexpr (of == tiling::channels)
+        if (by.first_rows)
+            return V::pick(first + by.first_rows[t.channel / 16 + vector * V::lanes / 16],
+                    V::load(by.rows_behind + t.channel + vector * V::lanes));
+    return V::splat(*first);
 }
 
 /// at: the tile's first sum.
@@ -102,7 +107,7 @@ template <typename V, tiling of>
         const parameter<V, of, std::int32_t> of_weights(by.weight_sums + t.channel, false, t);
         const auto subtract = [](reals x, auto term) { return V::as_reals(V::subtract(V::as_integers(x), term)); };
         const auto term = [&](int i) {
-            return V::multiply(V::splat(by.x_zero_points[row_of<V, of>(by, t, i)]), of_weights.at(i));
+            return V::multiply(of_rows<V, of>(by.x_zero_points, by, t, i), of_weights.at(i));
         };
         if (by.row_stride == 0 && !of_weights.differs()) {
             const auto first = term(0);
@@ -133,7 +138,7 @@ struct fused_post_ops {
     explicit fused_post_ops(const epilogue &by)
         : rest(by.post_ops) {
         const auto *multiply = next(kind::multiply);
-        if (!multiply && by.row_stride == 0 && (multiply = next(kind::scale))) x_scale = *by.x_scales;
+        if (!multiply && (multiply = next(kind::scale))) x_scales = by.x_scales;
         if (!multiply) return;
         what = ending::clip;
         factor = multiply->a;
@@ -147,12 +152,13 @@ struct fused_post_ops {
 
     ending what = ending::none;
     std::span<const float> factor, summand {&no_summand, 1};
-    float x_scale = 1, lower = -INFINITY, upper = INFINITY, slope = 1, offset = no_summand, divisor = 1;
+    const float *x_scales = &no_scale; // by row if they are the epilogue's
+    float lower = -INFINITY, upper = INFINITY, slope = 1, offset = no_summand, divisor = 1;
     std::span<const post_op_view> rest;
 
   private:
     using kind = post_op_kind;
-    static constexpr float no_summand = -0.0F;
+    static constexpr float no_summand = -0.0F, no_scale = 1;
 
     /// The next post-op, which is then no longer of the rest, if it is of this kind and has at most so many parameters.
     const post_op_view *next(kind of, std::size_t most = SIZE_MAX) {
@@ -185,13 +191,14 @@ struct fused_post_ops {
 };
 
 template <fused_post_ops::ending what, typename V, tiling of>
-[[gnu::always_inline]] inline void apply(const fused_post_ops &first, tile<V, of> &t) {
+[[gnu::always_inline]] inline void apply(const epilogue &by, const fused_post_ops &first, tile<V, of> &t) {
     using ending = fused_post_ops::ending;
+    using reals = typename V::reals;
     const parameter<V, of> factor(first.factor, t), summand(first.summand, t);
-    const auto x_scale = V::splat(first.x_scale), lower = V::splat(first.lower), upper = V::splat(first.upper);
+    const auto lower = V::splat(first.lower), upper = V::splat(first.upper);
     const auto slope = V::splat(first.slope), offset = V::splat(first.offset), divisor = V::splat(first.divisor);
-    const auto clip = [=](typename V::reals x) { return V::min(upper, V::max(lower, x)); };
-    for_each_vector<V, of>(t, [&](typename V::reals sum, int i) {
+    const auto clip = [=](reals x) { return V::min(upper, V::max(lower, x)); };
+    const auto finish = [&](reals sum, reals x_scale, int i) __attribute__((always_inline)) {
         const auto x = sum * (x_scale * factor.at(i)) + summand.at(i);
         if constexpr (what == ending::clip) return clip(x);
         const auto product = clip(x * slope + offset) * x;
@@ -199,7 +206,12 @@ template <fused_post_ops::ending what, typename V, tiling of>
             return product / divisor;
         else
             return product;
-    });
+    };
+    if (by.row_stride != 0 && first.x_scales == by.x_scales)
+        return for_each_vector<V, of>(
+                t, [&](reals sum, int i) { return finish(sum, of_rows<V, of>(by.x_scales, by, t, i), i); });
+    const auto x_scale = V::splat(*first.x_scales);
+    for_each_vector<V, of>(t, [&](reals sum, int i) { return finish(sum, x_scale, i); });
 }
 
 template <typename V, tiling of>
@@ -214,7 +226,7 @@ template <typename V, tiling of>
         }
         case kind::scale: {
             const parameter<V, of> a(step.a, t);
-            const auto factor = [&](int i) { return V::splat(by.x_scales[row_of<V, of>(by, t, i)]) * a.at(i); };
+            const auto factor = [&](int i) { return of_rows<V, of>(by.x_scales, by, t, i) * a.at(i); };
             if (by.row_stride != 0 || a.differs())
                 return for_each_vector<V, of>(t, [&](reals x, int i) { return x * factor(i); });
             const auto first = factor(0);
@@ -322,7 +334,7 @@ void compute_tiles(const epilogue &by, const fused_post_ops &first, const rows_o
         t.channel = of == tiling::one_channel ? plane : c;
         t.channels = V::first_lanes(count);
         load<V, of>(by, rows, p * rows.channels + c, t);
-        if constexpr (what != fused_post_ops::ending::none) apply<what, V, of>(first, t);
+        if constexpr (what != fused_post_ops::ending::none) apply<what, V, of>(by, first, t);
         for (const auto &s : first.rest)
             apply<V, of>(by, s, t, saved);
         store<V, of>(by.result, rows, t, count, p * rows.position_stride + c * rows.channel_stride);
