@@ -51,7 +51,7 @@ struct epilogue {
     std::int64_t row_stride = 0;
     /// Where row_stride rows of x pass as one position, whose channels are those of each row in turn: for every 16
     /// channels the first row that they are of, and for each channel how many rows behind that its own is, at most
-    /// seven. Scales and zero points of seven rows behind the last one can be read.
+    /// seven, null if all are none. Scales and zero points of seven rows behind the last one can be read.
     const std::int64_t *first_rows = nullptr;
     const std::int32_t *rows_behind = nullptr;
 };

@@ -286,7 +286,7 @@ void layer::finish_rows(const accumulator_block &block, const parameters &of_x, 
             if (has_scales_by_position()) {
                 by.row_stride = joined_;
                 by.first_rows = first_rows_.data();
-                by.rows_behind = rows_behind_.data();
+                if (channels_ % 16 != 0) by.rows_behind = rows_behind_.data();
             }
             const auto width = joined_ * channels_;
             epilogue_.rows(by, {rows.sums, false, width, rows.y, width, 1}, {0, joined});

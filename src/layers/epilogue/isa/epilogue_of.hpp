@@ -79,9 +79,11 @@ template <typename V, tiling of, typename T>
     const auto position = of == tiling::positions ? std::min<std::int64_t>(vector, t.positions - 1) : 0;
     const auto *const first = values + (t.position + position) * by.row_stride;
     if constexpr (of == tiling::channels)
-        if (by.first_rows)
-            return V::pick(first + by.first_rows[t.channel / 16 + vector * V::lanes / 16],
-                    V::load(by.rows_behind + t.channel + vector * V::lanes));
+        if (by.first_rows) {
+            const auto *const row = first + by.first_rows[t.channel / 16 + vector * V::lanes / 16];
+            return by.rows_behind ? V::pick(row, V::load(by.rows_behind + t.channel + vector * V::lanes))
+                                  : V::splat(*row);
+        }
     return V::splat(*first);
 }
 
