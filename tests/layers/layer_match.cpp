@@ -116,6 +116,10 @@ std::vector<layer_match> layers_of(const builder &b) {
     return layers;
 }
 
+row_scales row_scales_of(const builder &b, const std::vector<layer_match> &layers) {
+    return find_row_scales(b.g, 0, layers, layers_by_node(b.g, layers));
+}
+
 TEST(layer_match, takes_what_quantizes_rows) {
     for (const std::int64_t block_size : {4, 100}) {
         auto b = rows(block_size, 1);
@@ -143,16 +147,16 @@ TEST(layer_match, finds_the_layers_that_share_what_quantizes) {
     auto b = rows(4, 3);
     auto layers = layers_of(b);
     EXPECT_EQ(layers[0].quantize, none);
-    auto found = find_row_scales(b.g, 0, layers);
+    auto found = row_scales_of(b, layers);
     EXPECT_EQ(found.layers, (std::vector<std::size_t> {0, 1, 2}));
     EXPECT_EQ(found.reason, "");
     layers.pop_back();
-    EXPECT_EQ(find_row_scales(b.g, 0, layers).reason,
+    EXPECT_EQ(row_scales_of(b, layers).reason,
             "node 'MatMulInteger_7' (MatMulInteger) reads it, which belongs to no claimed layer");
 }
 
 TEST(layer_match, says_why_x_keeps_one_scale) {
-    const auto reason = [](builder b) { return find_row_scales(b.g, 0, layers_of(b)).reason; };
+    const auto reason = [](builder b) { return row_scales_of(b, layers_of(b)).reason; };
     auto b = rows(4, 2);
     b["s"].is_seen_outside = true;
     EXPECT_EQ(reason(b), "'s' is read outside of the graph");

@@ -523,7 +523,16 @@ match_result find_layer(
                                  : find_weight_only_layer(s, std::move(m));
 }
 
-row_scales find_row_scales(const graph &g, std::size_t quantize, std::span<const layer_match> layers) {
+std::vector<std::size_t> layers_by_node(const graph &g, std::span<const layer_match> layers) {
+    std::vector<std::size_t> result(g.nodes.size(), none);
+    for (std::size_t i = 0; i < layers.size(); ++i)
+        for (const auto index : layers[i].nodes)
+            result[index] = i;
+    return result;
+}
+
+row_scales find_row_scales(const graph &g, std::size_t quantize, std::span<const layer_match> layers,
+        std::span<const std::size_t> by_node) {
     row_scales result;
     const auto ends = [&](const auto &...parts) {
         if (result.reason.empty()) result.reason = concat(parts...);
@@ -533,12 +542,10 @@ row_scales find_row_scales(const graph &g, std::size_t quantize, std::span<const
         if (output == none) continue;
         const auto &v = g.values[output];
         for (const auto consumer : v.consumers) {
-            const auto is_in = [&](const layer_match &m) { return std::ranges::count(m.nodes, consumer) > 0; };
-            const auto found = std::ranges::find_if(layers, is_in);
-            if (found == layers.end())
+            const auto at = by_node[consumer];
+            if (at == none)
                 ends(label(g, g.nodes[consumer]), " reads it, which belongs to no claimed layer");
-            else if (const auto at = static_cast<std::size_t>(found - layers.begin());
-                     std::ranges::count(result.layers, at) == 0)
+            else if (std::ranges::count(result.layers, at) == 0)
                 result.layers.push_back(at);
         }
         if (v.is_seen_outside) ends("'", v.name, "' is read outside of the graph");

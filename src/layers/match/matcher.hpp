@@ -58,11 +58,16 @@ bool is_product(const node &n);
 match_result find_layer(
         const graph &g, std::size_t product, const std::vector<bool> &is_taken, const table_maker &tabulate = {});
 
+/// For each node the index of the layer that has it, or none.
+std::vector<std::size_t> layers_by_node(const graph &g, std::span<const layer_match> layers);
+
 /// The layers that read what a node quantizes x to.
 struct row_scales {
     std::vector<std::size_t> layers; // indices
     std::string reason = {};         // why x must keep one scale; "" where each row may have its own
 };
-row_scales find_row_scales(const graph &g, std::size_t quantize, std::span<const layer_match> layers);
+/// by_node: layers_by_node() of them.
+row_scales find_row_scales(const graph &g, std::size_t quantize, std::span<const layer_match> layers,
+        std::span<const std::size_t> by_node);
 
 } // namespace dynquant::layers::match
