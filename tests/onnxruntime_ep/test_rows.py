@@ -4,7 +4,7 @@ import itertools
 import unittest
 
 import numpy as np
-from layers import F, Layer, integer_product, model, product, quantize, quantize_rows
+from layers import F, Layer, dynamic_quantize, integer_product, model, product, quantize, quantize_rows
 from models import types_of
 from onnx import TensorProto, helper
 from provider import NAME, assert_same, operators, run, session
@@ -23,8 +23,8 @@ def layer_of(name, columns, inner, w_type=np.int8):
     nodes = [*product(name, w=f"{name}_w", scale=f"{name}_scale"),
              helper.make_node("Add", [f"{name}_y", f"{name}_bias"], [f"{name}_b"])]
 
-    def expected(x, zero_point=None):
-        q, s, z = quantize_rows(x, False)
+    def expected(x, zero_point=None, by_row=True):
+        q, s, z = quantize_rows(x, False) if by_row else dynamic_quantize(x)
         sums = ((q.astype(np.int64) - (z if zero_point is None else zero_point)) @ w.astype(np.int64)).astype(np.int32)
         return sums.astype(F) * (s * scale) + bias
 
@@ -42,14 +42,15 @@ def products(shape, *columns, **of):
 
 class Rows(unittest.TestCase):
     def test_products_that_share_what_quantizes_are_one_node(self):
-        for w_type in (np.int8, np.uint8):
+        """Also those whose x has one scale."""
+        for w_type, options in itertools.product((np.int8, np.uint8), (ROWS, {})):
             m, layers = products(["b", "t", 96], 64, 65, 33, w_type=w_type)
             x = np.random.default_rng(1).standard_normal((3, 7, 96), F) * F([[[0.1]], [[1]], [[50]]])
-            self.assertEqual(operators(m, {"x": x}, options=ROWS), {NAME: 1})
-            s = session(m, options=ROWS)
+            self.assertEqual(operators(m, {"x": x}, options=options), {NAME: 1})
+            s = session(m, options=options)
             for x in (x, x[:1], x[:0], x[:, :1], x.repeat(3, 1)):
                 for given, expected in zip(s.run(None, {"x": x}), layers, strict=True):
-                    assert_same(given, expected(x))
+                    assert_same(given, expected(x, by_row=options is ROWS))
 
     def test_a_row_does_not_depend_on_the_others(self):
         """Permuted, padded, split, alone, and on several threads."""
@@ -170,7 +171,9 @@ class Rows(unittest.TestCase):
             nodes[0].input[2:] = inputs
             m = model([quantize(), *nodes], {"x": (FLOAT, [3, None, 12])}, {"p_b": (FLOAT, None)}, 16,
                       constants | {"zero_point": np.uint8(zero_point)})
-            assert_same(run(m, {"x": x}, options=ROWS)[0], expected(x, zero_point))
+            for options in (ROWS, {}):
+                self.assertEqual(operators(m, {"x": x}, options=options), {NAME: 1})
+                assert_same(run(m, {"x": x}, options=options)[0], expected(x, zero_point, options is ROWS))
 
     def test_shapes_that_alternate(self):
         m, layers = products([None, None, 24], 8, 9)

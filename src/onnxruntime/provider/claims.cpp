@@ -125,8 +125,8 @@ class finder {
         return true;
     }
 
-    /// Claims layers one by one, or several with what quantizes their x by rows. A layer alone may quantize x by rows,
-    /// but has no inputs for scales of rows.
+    /// Claims layers one by one, or several with what quantizes their x. A layer alone may quantize x by rows, but has
+    /// no inputs for scales of rows.
     void group() {
         const auto by_node = layers::match::layers_by_node(g_, layers_);
         std::vector<bool> is_alone(layers_.size(), true);
@@ -136,10 +136,12 @@ class finder {
             const bool wants_rows = options_.scales == activation_scales::per_row && n.is(op::dynamic_quantize_linear);
             const auto [readers, reason] = find_row_scales(g_, q, layers_, by_node);
             if (wants_rows && !reason.empty()) say_(concat("keeps one scale of ", describe(n), ": ", reason));
-            const auto is_by_row = [&](std::size_t i) { return wants_rows || layers_[i].scales_by_row; };
-            if (!reason.empty() || readers.empty() || !std::ranges::all_of(readers, is_by_row)) continue;
-            for (const auto i : readers)
-                layers_[i].scales_by_row = true;
+            if (!reason.empty() || readers.empty()) continue;
+            const auto is_by_row = [&](std::size_t i) { return layers_[i].scales_by_row; };
+            if (n.is(op::dynamic_quantize_rows) && !std::ranges::all_of(readers, is_by_row)) continue;
+            if (wants_rows)
+                for (const auto i : readers)
+                    layers_[i].scales_by_row = true;
             if (layers_[readers.front()].quantize != none) continue;
             claimed c {{q}, {}, true};
             is_claimed_[q] = true;

@@ -15,7 +15,7 @@ namespace dynquant::onnxruntime {
 struct claimed {
     std::vector<std::size_t> nodes;
     std::vector<layers::match::layer_match> layers; // none: of a node that quantizes
-    bool is_group = false;                          // layers of one x, behind the node that quantizes it by rows
+    bool is_group = false;                          // layers of one x, behind the node that quantizes it
     std::string y = {};                             // the name of an output that it has
     std::string name = {};                          // "dynquant_conv1_relu"
 };

@@ -46,7 +46,7 @@ std::unique_ptr<fused_node> compile_node(const compile_arguments &a, const node 
 
 std::unique_ptr<fused_node> compile_layer(const compile_arguments &a, const layers::match::layer_match &m);
 
-/// Several layers of one x, which is quantized once, with a scale for each row.
+/// Several layers of one x, which is quantized once.
 std::unique_ptr<fused_node> compile_group(
         const compile_arguments &a, const std::vector<layers::match::layer_match> &matches);
 
