@@ -14,7 +14,7 @@ namespace dynquant::onnxruntime {
 /// Nodes that become one, as they were matched.
 struct claimed {
     std::vector<std::size_t> nodes;
-    std::vector<layers::match::layer_match> layers; // none: of a node that quantizes
+    std::vector<layers::match::layer_match> layers; // none: of a node that quantizes. Several: a group or a chain
     bool is_group = false;                          // layers of one x, behind the node that quantizes it
     std::string y = {};                             // the name of an output that it has
     std::string name = {};                          // "dynquant_conv1_relu"

@@ -50,6 +50,10 @@ std::unique_ptr<fused_node> compile_layer(const compile_arguments &a, const laye
 std::unique_ptr<fused_node> compile_group(
         const compile_arguments &a, const std::vector<layers::match::layer_match> &matches);
 
+/// Layers each of which takes what the one before it gives, and nothing else of a run.
+std::unique_ptr<fused_node> compile_chain(
+        const compile_arguments &a, const std::vector<layers::match::layer_match> &matches);
+
 /// A session has one: its layers run one after another, mostly.
 using weight_only_workspace_pool = parallel::object_pool<layers::weight_only_layer::memory>;
 

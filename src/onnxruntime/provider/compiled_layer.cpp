@@ -149,6 +149,63 @@ class compiled_group : public fused_node {
     parallel::object_pool<memory> idle_;
 };
 
+class compiled_chain : public fused_node {
+  public:
+    compiled_chain(const compile_arguments &a, const std::vector<layer_match> &matches)
+        : fused_node(a)
+        , x_input_(index_of(a.g, matches.front().x, a.inputs)) {
+        for (const auto &m : matches)
+            problems_.push_back(problem_of(a.g, m));
+        if (const auto &shape = a.g.values[matches.front().x].shape; is_known(shape))
+            prepared_.add(make_prepared(*shape));
+    }
+
+  private:
+    using layers_of_shape = std::vector<std::unique_ptr<const layers::layer>>;
+
+    void compute(OrtKernelContext &context) override {
+        const auto &x = *input_of(api_, context, x_input_);
+        const auto shape = shape_of(api_, x);
+        const auto matches = [&](const layers_of_shape &all) { return shape == all.front()->x(); };
+        const auto current = prepared_.find_or_add(matches, [&] { return make_prepared(dims(shape)); });
+        auto memory = idle_.take([] { return std::make_unique<compiled_chain::memory>(); });
+        const void *from = data_of(api_, x);
+        for (std::size_t i = 0; i < current->size(); ++i) {
+            const auto &l = *(*current)[i];
+            const bool is_last = i + 1 == current->size();
+            void *const to = is_last ? make_output(api_, context, 0, l.y())
+                                     : layers::workspace::ensure_size(memory->between[i % 2], bytes_of_y(i, l));
+            l.run({from, to}, memory->of_layers);
+            from = to;
+        }
+        idle_.give_back(std::move(memory));
+    }
+
+    std::size_t bytes_of_y(std::size_t i, const layers::layer &l) const {
+        const std::size_t element = problems_[i].description().result == layers::result_type::bytes ? 1 : 4;
+        return static_cast<std::size_t>(*volume(l.y())) * element;
+    }
+
+    std::shared_ptr<const layers_of_shape> make_prepared(dims x) const {
+        layers_of_shape made;
+        for (const auto &p : problems_) {
+            made.push_back(std::make_unique<const layers::layer>(p, x));
+            x = made.back()->y();
+        }
+        return std::make_shared<const layers_of_shape>(std::move(made));
+    }
+
+    struct memory {
+        layers::aligned_vector<std::byte> between[2]; // layers: what one reads and what it writes
+        layers::workspace of_layers;
+    };
+
+    std::vector<layers::packed_layer> problems_;
+    std::size_t x_input_;
+    newest<layers_of_shape> prepared_;
+    parallel::object_pool<memory> idle_;
+};
+
 } // namespace
 
 std::unique_ptr<fused_node> compile_layer(const compile_arguments &a, const layer_match &m) {
@@ -157,6 +214,10 @@ std::unique_ptr<fused_node> compile_layer(const compile_arguments &a, const laye
 
 std::unique_ptr<fused_node> compile_group(const compile_arguments &a, const std::vector<layer_match> &matches) {
     return std::make_unique<compiled_group>(a, matches);
+}
+
+std::unique_ptr<fused_node> compile_chain(const compile_arguments &a, const std::vector<layer_match> &matches) {
+    return std::make_unique<compiled_chain>(a, matches);
 }
 
 } // namespace dynquant::onnxruntime

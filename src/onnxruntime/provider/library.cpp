@@ -152,6 +152,7 @@ class provider : public OrtEp {
     std::unique_ptr<fused_node> compile(const compile_arguments &a, const claimed &c) const {
         if (c.layers.empty()) return compile_node(a, graph_.nodes[c.nodes.front()]);
         if (c.is_group) return compile_group(a, c.layers);
+        if (c.layers.size() > 1) return compile_chain(a, c.layers);
         const auto &l = c.layers.front();
         return l.dequantize != none ? compile_weight_only(a, l, weight_only_workspace_) : compile_layer(a, l);
     }
