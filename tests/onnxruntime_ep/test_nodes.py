@@ -151,9 +151,9 @@ class Claims(unittest.TestCase):
 class Dynamic(unittest.TestCase):
     """DynamicQuantizeLinear."""
 
-    def model(self, outputs, rank=1):
+    def model(self, outputs, rank=1, shape=None):
         types = {"y": (UINT8, None), "s": (FLOAT, []), "z": (UINT8, [])}
-        return model([node(DYNAMIC, ["x"], ["y", "s", "z"])], {"x": (FLOAT, [None] * rank)}, {n: types[n] for n in outputs}, 11)
+        return model([node(DYNAMIC, ["x"], ["y", "s", "z"])], {"x": (FLOAT, shape or [None] * rank)}, {n: types[n] for n in outputs}, 11)
 
     def check(self, outputs, x, threads=1):
         m = self.model(outputs, x.ndim)
@@ -186,6 +186,14 @@ class Dynamic(unittest.TestCase):
             with self.subTest(outputs=outputs):
                 self.check(outputs, normal(4, 5))
         self.assertEqual(operators(self.model("s"), {"x": normal(3)}, options=ALL), {DYNAMIC: 1})
+
+    def test_auto_leaves_few_elements(self):
+        """At most 2048, where their number is known."""
+        for shape, left in (([2048], True), ([2, 4, 256], True), ([2049], False), ([None, 4], False)):
+            x = normal(*(n or 1 for n in shape))
+            for options, claimed in ((AUTO, not left), (ALL, True)):
+                with self.subTest(shape=shape, options=options):
+                    self.assertEqual(operators(self.model("ysz", shape=shape), {"x": x}, options=options), {NAME if claimed else DYNAMIC: 1})
 
     def test_it_is_left_to_a_product_that_is(self):
         """Of a matrix that is no constant."""
