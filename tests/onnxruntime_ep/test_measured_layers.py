@@ -7,8 +7,8 @@ import unittest
 
 import numpy as np
 from layers import convolve
-from measure.sessions import PROVIDER, RUNTIME, Peer, make_model, session
-from measure.suites.layers import (FLOAT, INT8, SHAPES, UINT8, X_ZERO_POINT, Layer, Shape, all_layers, claims, float_weights, input_of,
+from measure.sessions import PROVIDER, RUNTIME, Graph, Peer, claimed_products, make_model, session
+from measure.suites.layers import (FLOAT, INT8, SHAPES, UINT8, X_ZERO_POINT, Layer, Shape, all_layers, float_weights, input_of,
                                    measure_layer, model_of, quantized_weights)  # fmt: skip
 from onnx import TensorProto, helper, load, load_from_string, numpy_helper
 from onnxruntime.quantization import QuantType, quantize_dynamic
@@ -68,7 +68,15 @@ class Measured(unittest.TestCase):
     def test_weights_that_come_with_a_run_are_left(self):
         inputs = {"x": (TensorProto.UINT8, (2, 3)), "w": (TensorProto.INT8, (3, 4))}
         model = make_model([helper.make_node("MatMulInteger", ["x", "w"], ["y"])], inputs, {"y": (TensorProto.INT32, None)}, [], 17)
-        self.assertFalse(claims(session(model, PEER, 1)))
+        self.assertEqual(claimed_products(session(model, PEER, 1)), 0)
+
+    def test_products_of_one_node_count_each(self):
+        graph, w = Graph(), np.ones((3, 4), np.int8)
+        quantized, scale, zero_point = graph.op("DynamicQuantizeLinear", "x", outputs=3)
+        y = [graph.op("Mul", graph.op("Cast", graph.op("MatMulInteger", quantized, w, zero_point), to=TensorProto.FLOAT), scale) for _ in range(3)]
+        one = session(graph.model({"x": (TensorProto.FLOAT, (2, 3))}, {name: (TensorProto.FLOAT, None) for name in y}, 17), PEER, 1)
+        self.assertEqual(len(one.get_provider_graph_assignment_info()), 1)
+        self.assertEqual(claimed_products(one), 3)
 
 
 if __name__ == "__main__":

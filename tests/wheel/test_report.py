@@ -10,7 +10,7 @@ import numpy as np
 from onnxruntime_ep_dynquant import inputs, measure
 from onnxruntime_ep_dynquant.measure import ALONE, FLOAT, PROVIDER, Timed, agreement
 from onnxruntime_ep_dynquant.refusal import Refusal
-from onnxruntime_ep_dynquant.report import verdict
+from onnxruntime_ep_dynquant.report import count_layers, verdict
 from onnxruntime_ep_dynquant.sessions import read_claims
 
 
@@ -36,6 +36,18 @@ class Log(unittest.TestCase):
                 }
             ),
         )
+
+
+    def test_layers_of_one_node_count_each(self):
+        for operators, count in (
+            (["QuantizeLinear"], 0),
+            (["MatMulInteger"], 0),  # a single node
+            (["DynamicQuantizeLinear", "ConvInteger", "Mul"], 1),
+            (["DynamicQuantizeLinear", *["MatMulInteger", "Cast", "Mul"] * 3], 3),
+            (["DequantizeLinear", "MatMul"], 1),
+        ):
+            with self.subTest(operators=operators):
+                self.assertEqual(count_layers(operators), count)
 
 
 class Agreements(unittest.TestCase):

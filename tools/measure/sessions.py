@@ -90,6 +90,12 @@ def session(model: bytes | str, peer: Peer, threads: int, optimized: bool = True
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
+def claimed_products(one: onnxruntime.InferenceSession) -> int:
+    """How many products of integers the provider has. A node of it may hold several."""
+    parts = (part for part in one.get_provider_graph_assignment_info() if part.ep_name == EP_NAME)
+    return sum(node.op_type in ("ConvInteger", "MatMulInteger") for part in parts for node in part.get_nodes())
+
+
 @functools.cache
 def _provider_devices(library: str) -> list:
     onnxruntime.register_execution_provider_library("dynquant", library)

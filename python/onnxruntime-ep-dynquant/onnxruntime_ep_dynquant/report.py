@@ -28,8 +28,8 @@ def say(text: str) -> None:
 
 
 def show_claims(claims: Claims) -> None:
-    layers = sum(len(operators) > 1 for operators in claims.layers_and_nodes)
-    single = len(claims.layers_and_nodes) - layers
+    layers = sum(map(count_layers, claims.layers_and_nodes))
+    single = sum(len(operators) == 1 for operators in claims.layers_and_nodes)
     counts = [_count(number, noun) for number, noun in ((layers, "layer"), (single, "single node")) if number]
     say(f"ONNX Runtime {onnxruntime.__version__}: the provider claims {' and '.join(counts) or 'nothing'}.")
     claimed = Counter(operator for operators in claims.layers_and_nodes for operator in operators)
@@ -41,6 +41,12 @@ def show_claims(claims: Claims) -> None:
         table.add_row(*map(Text, (operator, str(claimed[operator]), left, why)))
     _console.print(table)
     say("All nodes outside of the claimed layers stay ONNX Runtime's: the provider does not count those marked -.")
+
+
+def count_layers(operators: list[str]) -> int:
+    """Of a claim. Several layers may be one node: of integers each has one product, and others are nodes of their own."""
+    products = sum(operator in ("ConvInteger", "MatMulInteger") for operator in operators)
+    return 0 if len(operators) == 1 else max(products, 1)
 
 
 def _count(number: int, noun: str) -> str:

@@ -12,7 +12,7 @@ import onnxruntime
 from onnx import TensorProto
 
 from ..results import Measured
-from ..sessions import EP_NAME, PROVIDER, RUNTIME, Graph, Peer, bound, provider_peer, session
+from ..sessions import PROVIDER, RUNTIME, Graph, Peer, bound, claimed_products, provider_peer, session
 from ..tables import by_threads, median_and_least, number, table, threads_label
 from ..turns import chosen, take_turns
 
@@ -198,18 +198,10 @@ def model_of(layer: Layer) -> bytes:
     return graph.model({"x": (TensorProto.FLOAT, shape.x)}, {y: (TensorProto.FLOAT, None)}, 17)
 
 
-PRODUCTS = "ConvInteger", "MatMulInteger"
-
-
-def claims(provider: onnxruntime.InferenceSession) -> bool:
-    parts = [part for part in provider.get_provider_graph_assignment_info() if part.ep_name == EP_NAME]
-    return any(node.op_type in PRODUCTS for part in parts for node in part.get_nodes())
-
-
 def measure_layer(layer: Layer, threads: int, provider: Peer, rounds: int, seconds: float) -> Measured:
     sessions = {peer.name: session(model_of(layer), peer, threads) for peer in (Peer(RUNTIME), provider)}
     turns = take_turns({peer: bound(one, {"x": input_of(layer)}) for peer, one in sessions.items()}, rounds, seconds)
-    of = {"kind": layer.kind, "shape": layer.shape.name, "x": layer.x, "weights": layer.weights, "claimed": claims(sessions[PROVIDER])}
+    of = {"kind": layer.kind, "shape": layer.shape.name, "x": layer.x, "weights": layer.weights, "claimed": claimed_products(sessions[PROVIDER]) > 0}
     return Measured("layers", layer.name, threads, *turns, of)
 
 

@@ -21,7 +21,7 @@ from ..models.networks import (CNN, DYNAMIC, FLOAT, INT8, NETWORKS, STATIC, TRAN
                                inputs_of, load, variant)  # fmt: skip
 from ..process import opened
 from ..results import Measured, Processor, short
-from ..sessions import EP_NAME, PROVIDER, RUNTIME, Graph, Peer, kept, provider_peer, session
+from ..sessions import EP_NAME, PROVIDER, RUNTIME, Graph, Peer, claimed_products, kept, provider_peer, session
 from ..tables import by_threads, number, spread, table, threads_label, times
 from ..turns import take_turns
 
@@ -49,7 +49,9 @@ def _timed(network: Network, name: str, models: dict[str, bytes], threads: int, 
 class Profile:
     """A session's time in each node, by its name."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, products: int) -> None:
+        """products: how many the provider has claimed."""
+        self.products = products
         self._times: dict[str, list[float]] = collections.defaultdict(list)
         self._operators: dict[str, str] = {}
         for event in json.loads(pathlib.Path(path).read_text()):
@@ -68,7 +70,7 @@ class Profile:
             result[self._operators[name]] += seconds
         return dict(result)
 
-    def claimed(self) -> int:
+    def fused_nodes(self) -> int:
         return list(self._operators.values()).count(PROVIDER)
 
 
@@ -80,7 +82,7 @@ def profiles(model: bytes, inputs: dict[str, numpy.ndarray], peers: list[Peer], 
         for one in sessions:
             one.run(None, inputs)
         count += 1
-    return [Profile(one.end_profiling()) for one in sessions]
+    return [Profile(one.end_profiling(), claimed_products(one) if peer.provider else 0) for one, peer in zip(sessions, peers)]
 
 
 def _only_in(these: dict[str, float], others: dict[str, float]) -> float:
@@ -94,7 +96,7 @@ def _spent(network: Network, name: str, model: onnx.ModelProto, provider: Peer, 
     theirs, ours = profiles(model.SerializeToString(), inputs_of(network, 9), [Peer(RUNTIME), provider], folder)
     replaced, replacing = _only_in(theirs.times(idle), ours.times(idle)), _only_in(ours.times(idle), theirs.times(idle))
     return Measured("networks", f"{network.name}, {name}, time left", 1, facts={
-        "network": network.name, "variant": name, "claimed": ours.claimed(), "eligible": eligible_layers(model), "operators": {operator: short(seconds) for operator, seconds in ours.by_operator(idle).items()},
+        "network": network.name, "variant": name, "claimed": ours.products, "eligible": eligible_layers(model), "operators": {operator: short(seconds) for operator, seconds in ours.by_operator(idle).items()},
         "times the nodes": short(replaced / replacing) if replacing else 0})  # fmt: skip
 
 
@@ -121,7 +123,7 @@ def _network(network: Network, given: argparse.Namespace, say: Callable[[str], N
             yield _opened(network, name, models[name], provider, folder)
 
 
-NODES, WIDTH = 200, 16
+NODES, WIDTH = 128, 16  # more layers would share nodes
 INPUTS = {"x": numpy.linspace(-1, 1, WIDTH, dtype=numpy.float32).reshape(1, WIDTH)}
 
 
@@ -145,8 +147,8 @@ def _node_cost(given: argparse.Namespace, folder: pathlib.Path) -> Measured:
     """The time of a claimed layer that computes next to nothing, and of nodes of ONNX Runtime, each in a chain."""
     provider = provider_peer(given.build)
     (profile,) = profiles(_layers(), INPUTS, [provider], folder)
-    if profile.claimed() != NODES:
-        raise RuntimeError(f"expected {NODES} claimed layers, given {profile.claimed()}")
+    if profile.fused_nodes() != NODES:
+        raise RuntimeError(f"expected {NODES} claimed layers, given {profile.fused_nodes()}")
     models = {CLAIMED: (_layers(), provider), FUSED: (_layers(), Peer(RUNTIME)), PLAIN: (_negations(), Peer(RUNTIME))}
     sessions = {name: session(*of, 1) for name, of in models.items()}
     turns = take_turns(kept(sessions, INPUTS), given.rounds, given.seconds)
