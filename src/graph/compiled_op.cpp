@@ -13,7 +13,7 @@ namespace {
 /// The numbers of tensors that compile was given, and the positions of the op's ports among them.
 struct tensor_positions {
     static constexpr size_t none = static_cast<size_t>(-1);
-    size_t input_count, output_count;
+    tensor_counts lists;
     size_t src = none, scales = none, zps = none, global_scale = none, dst = none;
     size_t computed_scales = none, computed_zps = none;
 };
@@ -21,7 +21,7 @@ struct tensor_positions {
 /// Replaces all ports of the op.
 tensor_positions substitute(op_record &op, logical_tensors inputs, logical_tensors outputs) {
     const auto &schema = *find_schema(op);
-    tensor_positions positions {inputs.size(), outputs.size()};
+    tensor_positions positions {{inputs.size(), outputs.size()}};
     const bool computed = computes_scales(op);
     size_t *const of_inputs[] = {
             &positions.src, computed ? &positions.global_scale : &positions.scales, &positions.zps};
@@ -61,14 +61,14 @@ class compiled_op : public compiled {
 
     void execute(dnnl_stream_t stream, tensors inputs, tensors outputs) const override {
         const auto &positions = positions_;
-        const auto &f =
-                begin_execution(label_, stream, {positions.input_count, positions.output_count}, inputs, outputs);
-        const auto buffer = [&](tensors list, size_t position) {
+        const auto &f = begin_execution(label_, stream, positions.lists, {inputs.size(), outputs.size()});
+        const auto buffer = [&](const const_dnnl_graph_tensor_t *list, size_t position) {
             return position == tensor_positions::none ? nullptr : buffer_of(f, list[position]);
         };
-        const arguments args = {buffer(inputs, positions.src), buffer(inputs, positions.scales),
-                buffer(inputs, positions.zps), buffer(outputs, positions.dst), buffer(inputs, positions.global_scale),
-                buffer(outputs, positions.computed_scales), buffer(outputs, positions.computed_zps)};
+        const auto *const in = inputs.data(), *const out = outputs.data();
+        const arguments args = {buffer(in, positions.src), buffer(in, positions.scales), buffer(in, positions.zps),
+                buffer(out, positions.dst), buffer(in, positions.global_scale), buffer(out, positions.computed_scales),
+                buffer(out, positions.computed_zps)};
         prefix_errors(op_, [&] { prepared_.run(args); });
     }
 

@@ -65,20 +65,14 @@ void set_final_shape(c_logical_tensor &t, const dims &extents, const dims &strid
     std::ranges::copy(strides, t.layout.strides);
 }
 
-const onednn_functions &begin_execution(const std::string &what, dnnl_stream_t stream, const expected_tensors &expected,
-        tensors inputs, tensors outputs) {
+const onednn_functions &begin_execution(
+        const std::string &what, dnnl_stream_t stream, tensor_counts expected, tensor_counts given) {
     const auto &f = onednn(); // once: a call takes 12 instructions
     check_stream(f, what, stream);
-    check_count(what, "inputs", expected.inputs, inputs.size());
-    check_count(what, "outputs", expected.outputs, outputs.size());
+    check_count(what, "inputs", expected.inputs, given.inputs);
+    check_count(what, "outputs", expected.outputs, given.outputs);
     wait_for(f, what, stream);
     return f;
-}
-
-void *buffer_of(const onednn_functions &f, const_dnnl_graph_tensor_t tensor) {
-    void *buffer = nullptr;
-    if (tensor) f.tensor_get_data_handle(tensor, &buffer);
-    return buffer;
 }
 
 void share_threads_with_onednn() {

@@ -12,19 +12,23 @@ size_t substitute(
 /// Sets the final shape of an output.
 void set_final_shape(c_logical_tensor &t, const dims &extents, const dims &strides);
 
-/// How many tensors compile was given.
-struct expected_tensors {
+/// The lengths of the lists of compile, or of execute.
+struct tensor_counts {
     size_t inputs, outputs;
 };
 
 /// Precedes an execution; what: the label of what is executed. Throws unless the stream is a CPU's and there are as
 /// many tensors as expected. Waits for earlier work on the stream, which may still write the inputs.
 /// Returns onednn(), whose call takes 12 instructions.
-const onednn_functions &begin_execution(const std::string &what, dnnl_stream_t stream, const expected_tensors &expected,
-        tensors inputs, tensors outputs);
+const onednn_functions &begin_execution(
+        const std::string &what, dnnl_stream_t stream, tensor_counts expected, tensor_counts given);
 
 /// The buffer of a tensor; null if there is no tensor.
-void *buffer_of(const onednn_functions &f, const_dnnl_graph_tensor_t tensor);
+inline void *buffer_of(const onednn_functions &f, const_dnnl_graph_tensor_t tensor) {
+    void *buffer = nullptr;
+    if (tensor) f.tensor_get_data_handle(tensor, &buffer);
+    return buffer;
+}
 
 /// Uses OpenMP's threads if oneDNN does: a second thread pool would oversubscribe the processors.
 void share_threads_with_onednn();
