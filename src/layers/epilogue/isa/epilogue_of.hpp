@@ -140,7 +140,8 @@ struct fused_post_ops {
     explicit fused_post_ops(const epilogue &by)
         : rest(by.post_ops) {
         const auto *multiply = next(kind::multiply);
-        if (!multiply && (multiply = next(kind::scale))) x_scales = by.x_scales;
+        const bool takes_scale = by.row_stride == 0 || by.first_rows;
+        if (!multiply && takes_scale && (multiply = next(kind::scale))) x_scales = by.x_scales;
         if (!multiply) return;
         what = ending::clip;
         factor = multiply->a;
@@ -154,7 +155,7 @@ struct fused_post_ops {
 
     ending what = ending::none;
     std::span<const float> factor, summand {&no_summand, 1};
-    const float *x_scales = &no_scale; // by row if they are the epilogue's
+    const float *x_scales = &no_scale; // one, or of joined rows if they are the epilogue's
     float lower = -INFINITY, upper = INFINITY, slope = 1, offset = no_summand, divisor = 1;
     std::span<const post_op_view> rest;
 
@@ -200,8 +201,7 @@ template <fused_post_ops::ending what, typename V, tiling of>
     const auto lower = V::splat(first.lower), upper = V::splat(first.upper);
     const auto slope = V::splat(first.slope), offset = V::splat(first.offset), divisor = V::splat(first.divisor);
     const auto clip = [=](reals x) { return V::min(upper, V::max(lower, x)); };
-    const auto finish = [&](reals sum, reals x_scale, int i) __attribute__((always_inline)) {
-        const auto x = sum * (x_scale * factor.at(i)) + summand.at(i);
+    const auto finish = [=](reals x) {
         if constexpr (what == ending::clip) return clip(x);
         const auto product = clip(x * slope + offset) * x;
         if constexpr (what == ending::quotient)
@@ -209,11 +209,13 @@ template <fused_post_ops::ending what, typename V, tiling of>
         else
             return product;
     };
-    if (by.row_stride != 0 && first.x_scales == by.x_scales)
-        return for_each_vector<V, of>(
-                t, [&](reals sum, int i) { return finish(sum, of_rows<V, of>(by.x_scales, by, t, i), i); });
+    if constexpr (of == tiling::channels) // as joined rows are
+        if (by.first_rows && first.x_scales == by.x_scales)
+            return for_each_vector<V, of>(t, [&](reals sum, int i) {
+                return finish(sum * (of_rows<V, of>(by.x_scales, by, t, i) * factor.at(i)) + summand.at(i));
+            });
     const auto x_scale = V::splat(*first.x_scales);
-    for_each_vector<V, of>(t, [&](reals sum, int i) { return finish(sum, x_scale, i); });
+    for_each_vector<V, of>(t, [&](reals sum, int i) { return finish(sum * (x_scale * factor.at(i)) + summand.at(i)); });
 }
 
 template <typename V, tiling of>
@@ -328,28 +330,20 @@ void compute_tiles(const epilogue &by, const fused_post_ops &first, const rows_o
     vectors_of_tile<V, of> saved = {};
     const std::int64_t step = of == tiling::positions ? vectors<V, of> : 1,
                        width = of == tiling::positions ? V::lanes : tile_width<V>;
-    const auto compute = [&](std::int64_t p, std::int64_t c) __attribute__((always_inline)) {
-        tile<V, of> t;
-        const auto count = std::min<std::int64_t>(V::lanes, channels.end - c);
-        t.position = p;
-        t.positions = std::min<std::int64_t>(vectors<V, of>, positions.end - p);
-        t.channel = of == tiling::one_channel ? plane : c;
-        t.channels = V::first_lanes(count);
-        load<V, of>(by, rows, p * rows.channels + c, t);
-        if constexpr (what != fused_post_ops::ending::none) apply<what, V, of>(by, first, t);
-        for (const auto &s : first.rest)
-            apply<V, of>(by, s, t, saved);
-        store<V, of>(by.result, rows, t, count, p * rows.position_stride + c * rows.channel_stride);
-    };
-    if constexpr (of == tiling::positions) {
-        for (auto c = channels.begin; c < channels.end; c += width)
-            for (auto p = positions.begin; p < positions.end; p += step)
-                compute(p, c);
-    } else {
-        for (auto p = positions.begin; p < positions.end; ++p)
-            for (auto c = channels.begin; c < channels.end; c += width)
-                compute(p, c);
-    }
+    for (auto p = positions.begin; p < positions.end; p += step)
+        for (auto c = channels.begin; c < channels.end; c += width) {
+            tile<V, of> t;
+            const auto count = std::min<std::int64_t>(V::lanes, channels.end - c);
+            t.position = p;
+            t.positions = std::min<std::int64_t>(vectors<V, of>, positions.end - p);
+            t.channel = of == tiling::one_channel ? plane : c;
+            t.channels = V::first_lanes(count);
+            load<V, of>(by, rows, p * rows.channels + c, t);
+            if constexpr (what != fused_post_ops::ending::none) apply<what, V, of>(by, first, t);
+            for (const auto &s : first.rest)
+                apply<V, of>(by, s, t, saved);
+            store<V, of>(by.result, rows, t, count, p * rows.position_stride + c * rows.channel_stride);
+        }
 }
 
 /// The last positions of a plane, fewer than a tile has, by copies that fill one.
