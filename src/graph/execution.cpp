@@ -11,16 +11,11 @@
 namespace dynquant::graph::core {
 namespace {
 
-template <typename... Parts>
-[[noreturn]] void refuse_execution(const std::string &what, dnnl_status_t status, const Parts &...parts) {
-    throw refused(status, printable(concat(what, ": ", parts...)));
-}
-
 void check_stream(const onednn_functions &f, const std::string &what, dnnl_stream_t stream) {
     dnnl_engine_t engine = nullptr;
     dnnl_engine_kind_t kind = dnnl_any_engine;
     if (f.stream_get_engine(stream, &engine) != dnnl_success || f.engine_get_kind(engine, &kind) != dnnl_success)
-        refuse_execution(what, dnnl_invalid_arguments, "stream: expected one with an engine, given none");
+        refuse(what, dnnl_invalid_arguments, "stream: expected one with an engine, given none");
     if (kind != dnnl_cpu) require_cpu(what + ": stream", kind);
 }
 
@@ -30,13 +25,13 @@ void wait_for(const onednn_functions &f, const std::string &what, dnnl_stream_t 
     if (synchronous) return;
     const auto status = f.stream_wait(stream);
     if (status != dnnl_success)
-        refuse_execution(what, status, "stream: expected one that can be waited for, given ", f.status2str(status));
+        refuse(what, status, "stream: expected one that can be waited for, given ", f.status2str(status));
 }
 
 void check_count(const std::string &what, const char *list, size_t expected, size_t given) {
     if (given != expected)
-        refuse_execution(what, dnnl_invalid_arguments, list, ": expected ", expected,
-                expected == 1 ? " tensor" : " tensors", ", as compile was given, given ", given);
+        refuse(what, dnnl_invalid_arguments, list, ": expected ", expected, expected == 1 ? " tensor" : " tensors",
+                ", as compile was given, given ", given);
 }
 
 } // namespace

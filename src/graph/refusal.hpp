@@ -56,6 +56,12 @@ template <typename Error, typename... Parts>
     throw Error(status, printable(concat(label(op), ": ", parts...)));
 }
 
+/// what: a label that was made before.
+template <typename... Parts>
+[[noreturn]] void refuse(const std::string &what, dnnl_status_t status, const Parts &...parts) {
+    throw refused(status, printable(concat(what, ": ", parts...)));
+}
+
 template <typename... Parts>
 [[noreturn]] void refuse(const op_record &op, dnnl_status_t status, const Parts &...parts) {
     refuse_as<refused>(op, status, parts...);

@@ -29,8 +29,8 @@ dnnl_status_t execute(const_dnnl_graph_compiled_partition_t compiled_partition, 
         if (own->by_dynquant) {
             const auto need = [&](const void *handle, const char *name) {
                 if (!handle)
-                    throw core::refused(dnnl_invalid_arguments,
-                            dynquant::concat(own->by_dynquant->label(), ": ", name, ": expected a handle, given null"));
+                    core::refuse(
+                            own->by_dynquant->label(), dnnl_invalid_arguments, name, ": expected a handle, given null");
             };
             need(stream, "stream");
             need(inputs, "inputs");
