@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "dynquant/onnx.hpp"
-#include "onnxruntime/common/newest.hpp"
+#include "parallel/newest.hpp"
 #include "onnxruntime/common/small_shape.hpp"
 
 namespace dynquant::onnxruntime {
@@ -70,7 +70,7 @@ class kernel {
     const OrtApi &api_;
     onnx::node node_; // without shapes, which come with the tensors
     node_ports ports_;
-    newest<cached_operation> cache_; // by shapes
+    parallel::newest<cached_operation> cache_; // by shapes
 };
 
 } // namespace dynquant::onnxruntime

@@ -3,7 +3,7 @@
 
 #include "kernels/kernels.hpp"
 #include "layers/match/describe.hpp"
-#include "onnxruntime/common/newest.hpp"
+#include "parallel/newest.hpp"
 #include "onnxruntime/common/tensor.hpp"
 #include "onnxruntime/provider/compiled.hpp"
 #include "quantization/environment.hpp"
@@ -87,7 +87,7 @@ class compiled_layer : public fused_node {
     layers::packed_layer problem_;
     std::size_t x_input_, x_zero_point_input_ = none, x_scale_input_ = none; // none: known, or no input
     float x_scale_ = 1;
-    newest<layers::layer> layers_; // by the shape of x
+    parallel::newest<layers::layer> layers_; // by the shape of x
     parallel::object_pool<layers::workspace> idle_;
 };
 
@@ -145,7 +145,7 @@ class compiled_group : public fused_node {
 
     std::vector<part> parts_;
     std::size_t x_input_ = none;
-    newest<prepared> prepared_;
+    parallel::newest<prepared> prepared_;
     parallel::object_pool<memory> idle_;
 };
 
@@ -202,7 +202,7 @@ class compiled_chain : public fused_node {
 
     std::vector<layers::packed_layer> problems_;
     std::size_t x_input_;
-    newest<layers_of_shape> prepared_;
+    parallel::newest<layers_of_shape> prepared_;
     parallel::object_pool<memory> idle_;
 };
 

@@ -1,13 +1,13 @@
-// The cache of what a session prepared for shapes.
+// The cache of what was prepared last.
 #include <memory>
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "onnxruntime/common/newest.hpp"
+#include "parallel/newest.hpp"
 
-namespace dynquant::onnxruntime {
+namespace dynquant::parallel {
 namespace {
 
 std::shared_ptr<const int> find(const newest<int> &in, int value) {
@@ -44,4 +44,4 @@ TEST(newest, keeps_what_threads_add_at_once) {
 }
 
 } // namespace
-} // namespace dynquant::onnxruntime
+} // namespace dynquant::parallel

@@ -7,15 +7,15 @@
 #include <cstddef>
 #include <memory>
 
-namespace dynquant::onnxruntime {
+namespace dynquant::parallel {
 
 /// Keeps the newest objects, which may take some KiB each, and which each call searches. Thread safe. No thread waits
 /// while another one searches or makes a list. libstdc++ locks the pointer to the list by one of its bits, for as long
 /// as it takes to copy or to replace the pointer: its atomic<shared_ptr> is not lock-free.
-template <typename T>
+template <typename T, std::size_t capacity = 128>
 class newest {
   public:
-    static constexpr std::size_t size = 128;
+    static constexpr std::size_t size = capacity;
 
     /// The newest object that matches(object) is true of, or null.
     template <typename Matches>
@@ -50,4 +50,4 @@ class newest {
     std::atomic<std::shared_ptr<const list>> all_ = std::make_shared<const list>();
 };
 
-} // namespace dynquant::onnxruntime
+} // namespace dynquant::parallel
