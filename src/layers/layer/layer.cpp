@@ -48,6 +48,13 @@ bool fold_multipliers(layer_description &d) {
     return true;
 }
 
+/// The strides are not read where an extent is 0, and a kernel may then have any number of taps.
+constant_weights row_major_weights(const layer_description &d, const std::byte *weights) {
+    const auto &w = d.weights_shape;
+    if (!d.is_convolution) return constant_weights::of_matrix(weights, w[1]);
+    return constant_weights::of_filters(weights, w[1], volume(dims(w.begin() + 2, w.end())).value_or(0));
+}
+
 /// Makes the window of a product, which may have any number of rows. make_window() limits an extent.
 window window_of_products(std::int64_t rows) {
     return {{rows}, {rows}, {1}, {1}, {1}, {0}, {0}};
@@ -73,8 +80,18 @@ dims channels_last_strides(const dims &x) {
 
 } // namespace
 
+packed_layer::packed_layer(const layer_description &given, const std::byte *weights, targets::features available,
+        std::optional<algorithm> only)
+    : packed_layer(given, row_major_weights(given, weights), available, only) {}
+
+packed_layer::packed_layer(layer_description given, const packed_layer &packed)
+    : description_(std::move(given))
+    , convolution_(packed.convolution_)
+    , packed_(packed.packed_)
+    , is_folded_(fold_multipliers(description_)) {}
+
 packed_layer::packed_layer(
-        layer_description given, const std::byte *weights, targets::features available, std::optional<algorithm> only)
+        layer_description given, constant_weights weights, targets::features available, std::optional<algorithm> only)
     : description_(std::move(given))
     , is_folded_(fold_multipliers(description_)) {
     const auto &d = description_;
@@ -106,15 +123,13 @@ packed_layer::packed_layer(
         refuse(d, status::invalid_shape, "w_zero_point: expected one value, or one for each of ", c.filters,
                 " channels, given ", c.w_zero_points.size());
     if (volume(w) == 0) return; // the other extents may be of any size
-    auto packing = d.is_convolution ? constant_weights::of_filters(weights, w[1], *volume(c.window.kernel))
-                                    : constant_weights::of_matrix(weights, c.filters);
     if (!d.w_is_signed) { // become int8, 128 less, and so do their zero points
-        packing.flip = 0x80;
+        weights.flip = 0x80;
         if (c.w_zero_points.empty()) c.w_zero_points = {0};
         for (auto &value : c.w_zero_points)
             value -= 128;
     }
-    packed_ = pack_convolution(c, packing);
+    packed_ = pack_convolution(c, weights);
 }
 
 std::unique_ptr<const accumulator_source> packed_layer::sums_of(const integer_convolution &c) const {

@@ -50,10 +50,16 @@ struct layer_description {
 /// A description whose weights are packed. A product is a convolution of one tap.
 class packed_layer {
   public:
-    /// Copies the weights. available: the features of the processor that loops may use. only: the algorithm of a
-    /// convolution, where it is not to be chosen. Throws error for what breaks ONNX's rules and needs no shape of x.
-    packed_layer(layer_description given, const std::byte *weights, targets::features available,
+    /// Copies the weights, which lie in memory in any order; `flip` is set here. available: the features of the
+    /// processor that loops may use. only: the algorithm of a convolution, where it is not to be chosen. Throws error
+    /// for what breaks ONNX's rules and needs no shape of x.
+    packed_layer(layer_description given, constant_weights weights, targets::features available,
             std::optional<algorithm> only = {});
+    /// Row-major weights.
+    packed_layer(const layer_description &given, const std::byte *weights, targets::features available,
+            std::optional<algorithm> only = {});
+    /// Shares the packed weights of a layer that differs in its label, bias, post-ops and result alone.
+    packed_layer(layer_description given, const packed_layer &packed);
 
     const layer_description &description() const { return description_; }
     const integer_convolution &convolution() const { return convolution_; }
