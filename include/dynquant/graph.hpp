@@ -52,7 +52,6 @@ using dnnl::graph::get_constant_tensor_cache;
 using dnnl::graph::logical_tensor;
 using dnnl::graph::make_engine_with_allocator;
 using dnnl::graph::set_compiled_partition_cache_capacity;
-using dnnl::graph::set_constant_tensor_cache;
 using dnnl::graph::status;
 using dnnl::graph::stream;
 using dnnl::graph::tensor;
@@ -60,7 +59,6 @@ using dnnl::graph::tensor;
 // Newer than 3.2.
 #if DNNL_VERSION_MAJOR > 3 || DNNL_VERSION_MINOR >= 4
 using dnnl::graph::get_constant_tensor_cache_capacity;
-using dnnl::graph::set_constant_tensor_cache_capacity;
 #endif
 #if DNNL_VERSION_MAJOR > 3 || DNNL_VERSION_MINOR >= 11
 using dnnl::graph::graph_dump_mode;
@@ -118,6 +116,9 @@ DYNQUANT_API void destroy(graph_record *g) noexcept;
 DYNQUANT_API void destroy(partition_record *p) noexcept;
 DYNQUANT_API void destroy(compiled_partition_record *c) noexcept;
 
+/// Whether layers that are compiled from now on keep weights with the property `constant`. Thread safe.
+DYNQUANT_API void keep_packed_weights(bool keep);
+
 /// Traits of dnnl::handle for the records above.
 template <typename Record>
 struct owner {
@@ -145,6 +146,19 @@ inline const dnnl_graph_logical_tensor_t *c_structs(const logical_tensor *tensor
 }
 
 } // namespace core
+
+/// oneDNN's functions. A flag of 0 and, from oneDNN 3.4 on, a capacity of 0 also make layers that are compiled later
+/// pack their weights at each execution. Before any call layers keep them, whatever oneDNN's default is. Thread safe.
+inline void set_constant_tensor_cache(int flag) {
+    dnnl::graph::set_constant_tensor_cache(flag);
+    core::keep_packed_weights(flag != 0);
+}
+#if DNNL_VERSION_MAJOR > 3 || DNNL_VERSION_MINOR >= 4
+inline void set_constant_tensor_cache_capacity(engine::kind kind, size_t mebibytes) {
+    dnnl::graph::set_constant_tensor_cache_capacity(kind, mebibytes);
+    if (kind == engine::kind::cpu) core::keep_packed_weights(mebibytes != 0);
+}
+#endif
 
 /// An operator: kind, id, ports and attributes. A graph takes a copy of it at add_op.
 class op : public core::handle<core::op_record> {
@@ -256,7 +270,8 @@ class compiled_partition : public core::handle<core::compiled_partition_record> 
     };
 };
 
-/// One op of this family, or one of oneDNN's partitions; ready to be compiled.
+/// One op of this family, a layer, or one of oneDNN's partitions; ready to be compiled. A layer is a MatMul of what
+/// (Dynamic)Dequantize gives, with what is around it: docs/reference.md.
 class partition : public core::handle<core::partition_record> {
   public:
     using policy = dnnl::graph::partition::policy;
@@ -345,8 +360,9 @@ class graph : public core::handle<core::graph_record> {
     bool is_finalized() const { return core::is_finalized(*get()); }
 
     /// If every op is of this family: one partition for each op under any policy, producers before consumers, otherwise
-    /// in the order of add_op. If not, oneDNN partitions first, and a partition that is one op of this family is
-    /// dynquant's. Partitions keep the fpmath mode that the graph has at this call.
+    /// in the order of add_op. If not, oneDNN partitions around the layers that dynquant takes under policy fusion, and
+    /// a partition that is one op of this family is dynquant's. Partitions keep the fpmath mode that the graph has at
+    /// this call.
     std::vector<partition> get_partitions(partition::policy policy = partition::policy::fusion) {
         std::vector<partition> result;
         const size_t count = core::find_partitions(*get(), static_cast<dnnl_graph_partition_policy_t>(policy));

@@ -76,6 +76,10 @@ onednn_op make_op(const op_record &op) {
 
 dnnl_status_t add_op_or_wildcard(dnnl_graph_graph_t graph, const op_record &op) {
     if (onednn().add_op(graph, make_op(with_axis_from_front(op)).get()) == dnnl_success) return dnnl_success;
+    return add_wildcard(graph, op);
+}
+
+dnnl_status_t add_wildcard(dnnl_graph_graph_t graph, const op_record &op) {
     return onednn().add_op(graph, create(op, dnnl_graph_op_wildcard).get());
 }
 

@@ -13,6 +13,9 @@ namespace dynquant::graph::core {
 /// around the gap and create a cycle.
 dnnl_status_t add_op_or_wildcard(dnnl_graph_graph_t graph, const op_record &op);
 
+/// Adds an op that oneDNN knows nothing of, with the ports of `op`.
+dnnl_status_t add_wildcard(dnnl_graph_graph_t graph, const op_record &op);
+
 /// Creates oneDNN's op from a record, with all attributes.
 onednn_op make_op(const op_record &op);
 

@@ -5,6 +5,7 @@
 #include "graph/check.hpp"
 #include "graph/compiled_op.hpp"
 #include "graph/dependencies.hpp"
+#include "graph/layer/claims.hpp"
 #include "graph/logical_tensor.hpp"
 #include "graph/partition.hpp"
 #include "graph/refusal.hpp"
@@ -73,26 +74,24 @@ void create_onednn_graph(graph_record &g) {
     if (g.finalized) require_success(f.graph_finalize(handle), "graph", "finalize");
 }
 
-/// Partitions with oneDNN, then claims each partition that is one op of this family.
+/// Partitions with oneDNN around the layers that dynquant takes, then claims each partition that is one op of this
+/// family.
 void find_partitions_of_onednn(graph_record &g, dnnl_graph_partition_policy_t policy) {
-    const auto &f = onednn();
-    require_success(f.graph_filter(g.by_onednn.get(), policy), "graph", "partition");
-    size_t count = 0;
-    require_success(f.graph_get_partition_num(g.by_onednn.get(), &count), "graph", "count the partitions of");
-    std::vector<dnnl_graph_partition_t> handles(count);
-    if (count > 0)
-        require_success(
-                f.graph_get_partitions(g.by_onednn.get(), count, handles.data()), "graph", "list the partitions of");
-    std::vector<onednn_partition> owned(handles.begin(), handles.end());
-    for (auto &partition : owned) {
+    require_success(onednn().graph_filter(g.by_onednn.get(), policy), "graph", "partition");
+    const auto around = take_layers(g.by_onednn.get(), g.ops, {g.mode, g.apply_to_int, policy});
+    std::vector<partition_or_layer> found;
+    if (around)
+        found = partitions_of(*around);
+    else
+        for (auto &partition : partitions_of(g.by_onednn.get()))
+            found.push_back({std::move(partition), nullptr});
+    for (auto &[partition, layer] : found) {
         auto described = describe_partition(std::move(partition), g.mode);
-        for (const auto &op : g.ops)
-            if (is_in_family(*op) && std::ranges::count(described.ops, op->id) > 0) {
-                if (described.ops.size() > 1)
-                    report_fused(*op);
-                else
-                    claim(described, claim_op(op));
-            }
+        const auto op = std::ranges::find(g.ops, described.ops.front(), [](const auto &o) { return o->id; });
+        if (layer)
+            claim(described, layer);
+        else if (described.ops.size() == 1 && op != g.ops.end() && is_in_family(**op))
+            claim(described, claim_op(*op));
         g.found.push_back(std::move(described));
     }
 }

@@ -23,6 +23,7 @@ struct onednn_functions {
     dnnl_status_t (*compiled_partition_get_scratchpad_logical_tensor)(
             const_dnnl_graph_compiled_partition_t, dnnl_graph_logical_tensor_t *);
     dnnl_status_t (*graph_set_fpmath_mode)(dnnl_graph_graph_t, dnnl_fpmath_mode_t, int apply_to_int);
+    dnnl_status_t (*set_constant_tensor_cache_capacity)(dnnl_engine_kind_t, size_t mebibytes);
 };
 
 const onednn_functions &onednn();

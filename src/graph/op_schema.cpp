@@ -76,6 +76,25 @@ constexpr op_schema table[] = {
 constexpr op_schema computing = {dnnl_graph_op_dynamic_quantize, "DynamicQuantize", direction::quantize, to_computed,
         computed, computed_attributes};
 
+/// Ops of other families that a layer may have.
+constexpr struct {
+    dnnl_graph_op_kind_t kind;
+    const char *name;
+} others[] = {
+        {dnnl_graph_op_add, "Add"},
+        {dnnl_graph_op_bias_add, "BiasAdd"},
+        {dnnl_graph_op_clamp, "Clamp"},
+        {dnnl_graph_op_divide, "Divide"},
+        {dnnl_graph_op_hard_sigmoid, "HardSigmoid"},
+        {dnnl_graph_op_hard_swish, "HardSwish"},
+        {dnnl_graph_op_leaky_relu, "LeakyReLU"},
+        {dnnl_graph_op_matmul, "MatMul"},
+        {dnnl_graph_op_multiply, "Multiply"},
+        {dnnl_graph_op_prelu, "PReLU"},
+        {dnnl_graph_op_relu, "ReLU"},
+        {dnnl_graph_op_subtract, "Subtract"},
+};
+
 bool is_small_float(const c_logical_tensor &t) {
     const auto type = from_onednn(t.data_type);
     return type && !traits(*type).integral && traits(*type).bits <= 8;
@@ -90,6 +109,12 @@ std::span<const op_schema> op_schemas() {
 const op_schema *find_schema(dnnl_graph_op_kind_t kind) {
     const auto row = std::ranges::find(table, kind, &op_schema::kind);
     return row == std::end(table) ? nullptr : row;
+}
+
+const char *kind_name(dnnl_graph_op_kind_t kind) {
+    if (const auto *schema = find_schema(kind)) return schema->name;
+    const auto *const found = std::ranges::find(others, kind, [](const auto &row) { return row.kind; });
+    return found == std::end(others) ? nullptr : found->name;
 }
 
 bool computes_scales(const op_record &op) {

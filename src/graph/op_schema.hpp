@@ -54,6 +54,9 @@ std::span<const op_schema> op_schemas();
 /// The row of oneDNN's op, or nullptr when it is not of this family.
 const op_schema *find_schema(dnnl_graph_op_kind_t kind);
 
+/// "MatMul": of an op of this family, or of another that layers have. Null of others.
+const char *kind_name(dnnl_graph_op_kind_t kind);
+
 /// Whether it is a DynamicQuantize that computes its scales.
 bool computes_scales(const op_record &op);
 

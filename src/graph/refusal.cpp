@@ -6,9 +6,9 @@
 namespace dynquant::graph::core {
 
 std::string label(const op_record &op) {
-    const auto *schema = find_schema(op.kind);
+    const auto *name = kind_name(op.kind);
     return concat("op ", op.id, op.name.empty() ? "" : " '" + op.name + "'", " (",
-            schema ? schema->name : concat("kind ", static_cast<int>(op.kind)), ")");
+            name ? name : concat("kind ", static_cast<int>(op.kind)), ")");
 }
 
 void require_cpu(const std::string &what, dnnl_engine_kind_t kind) {

@@ -13,8 +13,9 @@ void report(const char *event, const std::string &text) {
     std::fflush(stdout);
 }
 
-void report_fused(const op_record &op) {
-    report("leave", label(op) + ": oneDNN fuses it with other ops; partition::policy::debug fuses none");
+void report_fused(const op_record &op, const std::string &known_error) {
+    report("leave", concat(label(op), ": oneDNN fuses it with other ops", known_error,
+                            "; partition::policy::debug fuses none"));
 }
 
 } // namespace dynquant::graph::core

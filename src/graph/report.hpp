@@ -11,8 +11,8 @@ namespace dynquant::graph::core {
 /// is left to oneDNN, and why. error: what was wrong.
 void report(const char *event, const std::string &text);
 
-/// Reports an op that oneDNN fuses with others in a partition of its own.
-void report_fused(const op_record &op);
+/// Reports an op that oneDNN fuses with others in a partition of its own. known_error: "" or ", which ...".
+void report_fused(const op_record &op, const std::string &known_error);
 
 /// Calls f and reports an error that it throws.
 template <typename F>

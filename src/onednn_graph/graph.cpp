@@ -1,7 +1,11 @@
 // oneDNN's graphs, with a record of the ops that were added.
+#include <algorithm>
+
 #include "graph/backing_graph.hpp"
 #include "graph/check.hpp"
 #include "graph/compiled_op.hpp"
+#include "graph/dependencies.hpp"
+#include "graph/layer/compiled_layer.hpp"
 #include "onednn_graph/records.hpp"
 
 using namespace dynquant::onednn_graph;
@@ -15,37 +19,47 @@ dnnl_status_t record_graph(
     return status;
 }
 
-/// Adds an op of another family, or one that is left to oneDNN.
-dnnl_status_t add_to_onednn(graph_state &state, dnnl_graph_graph_t graph, dnnl_graph_op_t op) {
+/// Adds an op of another family, or one that is left to oneDNN. record: null if there is none.
+dnnl_status_t add_to_onednn(
+        graph_state &state, dnnl_graph_graph_t graph, dnnl_graph_op_t op, const op_record *record) {
     const auto status = onednn().add_op(graph, op);
     size_t id = 0;
-    if (status == dnnl_success && onednn().op_get_id(op, &id) == dnnl_success) state.ids.insert(id);
+    if (status != dnnl_success || onednn().op_get_id(op, &id) != dnnl_success) return status;
+    if (!state.ids.insert(id).second) return status;
+    if (record)
+        state.ops.push_back(std::make_shared<const op_record>(*record)); // a copy: the program may change the op
+    else
+        state.has_layers = false;
     return status;
 }
 
 dnnl_status_t add_family_op(graph_state &state, dnnl_graph_graph_t graph, const op_record &op) {
     core::require_success(core::add_op_or_wildcard(graph, op), core::label(op), "add");
     state.ids.insert(op.id);
-    state.family_ops.emplace(op.id, std::make_shared<const op_record>(op)); // a copy: the program may change the op
+    state.family.insert(op.id);
+    state.ops.push_back(std::make_shared<const op_record>(op));
     return dnnl_success;
 }
 
 /// Claims a partition that is one op of this family.
 void claim_partition(const graph_state &state, dnnl_graph_partition_t partition) {
-    size_t count = 0;
-    if (onednn().partition_get_op_num(partition, &count) != dnnl_success) return;
-    std::vector<size_t> ids(count);
-    if (onednn().partition_get_ops(partition, count, ids.data()) != dnnl_success) return;
-    for (const auto id : ids) {
-        const auto found = state.family_ops.find(id);
-        if (found == state.family_ops.end()) continue;
-        const auto &op = found->second;
-        if (count > 1) {
-            core::report_fused(*op);
-        } else {
-            claims().put(partition, std::make_shared<const claim>(claim {core::claim_op(op), state.mode}));
-            core::report("claim", core::label(*op));
-        }
+    size_t count = 0, id = 0;
+    if (onednn().partition_get_op_num(partition, &count) != dnnl_success || count != 1) return;
+    if (onednn().partition_get_ops(partition, count, &id) != dnnl_success || !state.family.contains(id)) return;
+    const auto &op = *std::ranges::find(state.ops, id, [](const auto &o) { return o->id; });
+    claims().put(partition, std::make_shared<const claim>(claim {core::claim_op(op), state.mode}));
+    core::report("claim", core::label(*op));
+}
+
+/// Takes layers from what oneDNN has partitioned. Without them the graph stays as oneDNN has it.
+void look_for_layers(graph_state &state, dnnl_graph_graph_t graph, dnnl_graph_partition_policy_t policy) {
+    state.around.reset();
+    if (!state.has_layers || state.family.empty()) return;
+    try {
+        state.around = core::take_layers(
+                graph, core::sort_topologically(state.ops), {state.mode, state.applies_to_int, policy});
+    } catch (const dnnl::error &e) {
+        core::report("leave", dynquant::concat("layers of the graph: ", e.message));
     }
 }
 
@@ -80,7 +94,9 @@ DNNL_API dnnl_status_t dnnl_graph_graph_set_fpmath_mode(
                             "graph: fpmath mode: expected that of its creation, which this oneDNN keeps, given ",
                             static_cast<int>(mode)));
         const auto status = set ? set(graph, mode, apply_to_int) : dnnl_success;
-        if (status == dnnl_success && state) state->mode = mode;
+        if (status != dnnl_success || !state) return status;
+        state->mode = mode;
+        state->applies_to_int = apply_to_int != 0;
         return status;
     });
 }
@@ -97,14 +113,14 @@ dnnl_status_t dnnl_graph_add_op(dnnl_graph_graph_t graph, dnnl_graph_op_t op) {
         const auto state = graphs().find(graph);
         if (!state) return onednn().add_op(graph, op);
         const auto record = ops().find(op);
-        if (!record || core::is_extension(*record) || state->ids.count(record->id))
-            return add_to_onednn(*state, graph, op);
+        if (!record || !core::find_schema(record->kind) || core::is_extension(*record) || state->ids.count(record->id))
+            return add_to_onednn(*state, graph, op, record.get());
         try {
             core::check(*record, core::stage::add_op);
         } catch (const core::wrong_count &) {
             throw; // no fallback: oneDNN would read past the parameters
         } catch (const dnnl::error &e) {
-            const auto status = add_to_onednn(*state, graph, op);
+            const auto status = add_to_onednn(*state, graph, op, nullptr);
             if (status != dnnl_success) throw;
             core::report("leave", e.message);
             return status;
@@ -113,17 +129,66 @@ dnnl_status_t dnnl_graph_add_op(dnnl_graph_graph_t graph, dnnl_graph_op_t op) {
     });
 }
 
+dnnl_status_t dnnl_graph_graph_filter(dnnl_graph_graph_t graph, dnnl_graph_partition_policy_t policy) {
+    return guarded([&] {
+        const auto status = onednn().graph_filter(graph, policy);
+        const auto state = graphs().find(graph);
+        if (status == dnnl_success && state) look_for_layers(*state, graph, policy);
+        return status;
+    });
+}
+
+dnnl_status_t dnnl_graph_graph_get_partition_num(const_dnnl_graph_graph_t graph, size_t *num) {
+    return guarded([&] {
+        const auto state = graphs().find(graph);
+        if (!state || !state->around || !num) return onednn().graph_get_partition_num(graph, num);
+        *num = core::partitions_of(*state->around).size();
+        return dnnl_success;
+    });
+}
+
 dnnl_status_t dnnl_graph_graph_get_partitions(
         dnnl_graph_graph_t graph, size_t num, dnnl_graph_partition_t *partitions) {
     return guarded([&] {
-        const auto status = onednn().graph_get_partitions(graph, num, partitions);
         const auto state = graphs().find(graph);
+        if (state && state->around && partitions) {
+            auto found = core::partitions_of(*state->around);
+            for (size_t i = 0; i < std::min(num, found.size()); ++i) {
+                partitions[i] = found[i].handle.release();
+                if (found[i].layer)
+                    claims().put(partitions[i], std::make_shared<const claim>(claim {found[i].layer, state->mode, true}));
+                else
+                    claim_partition(*state, partitions[i]);
+            }
+            return dnnl_success;
+        }
+        const auto status = onednn().graph_get_partitions(graph, num, partitions);
         size_t count = 0;
-        if (status != dnnl_success || !state || state->family_ops.empty()
+        if (status != dnnl_success || !state || state->family.empty()
                 || onednn().graph_get_partition_num(graph, &count) != dnnl_success)
             return status;
         for (size_t i = 0; i < std::min(num, count); ++i) // oneDNN fills no more than count
             claim_partition(*state, partitions[i]);
+        return status;
+    });
+}
+
+// Whether layers keep packed weights, as oneDNN's fused partitions keep theirs in its cache.
+
+dnnl_status_t dnnl_graph_set_constant_tensor_cache(int flag) {
+    return guarded([&] {
+        const auto status = onednn().set_constant_tensor_cache(flag);
+        if (status == dnnl_success) core::keep_packed_weights(flag != 0);
+        return status;
+    });
+}
+
+// Newer than 3.2.
+DNNL_API dnnl_status_t dnnl_graph_set_constant_tensor_cache_capacity(dnnl_engine_kind_t kind, size_t size) {
+    return guarded([&] {
+        const auto set = onednn().set_constant_tensor_cache_capacity;
+        const auto status = set ? set(kind, size) : dnnl_unimplemented;
+        if (status == dnnl_success && kind == dnnl_cpu) core::keep_packed_weights(size != 0);
         return status;
     });
 }

@@ -32,6 +32,7 @@ struct next_functions : core::onednn_functions {
         find(compiled_partition_get_scratchpad_logical_tensor,
                 "dnnl_graph_compiled_partition_get_scratchpad_logical_tensor");
         find(graph_set_fpmath_mode, "dnnl_graph_graph_set_fpmath_mode");
+        find(set_constant_tensor_cache_capacity, "dnnl_graph_set_constant_tensor_cache_capacity");
     }
 };
 

@@ -1,4 +1,4 @@
-// Records the ops of this family as the program builds them.
+// Records ops as the program builds them.
 #include "graph/op_schema.hpp"
 #include "graph/refusal.hpp"
 #include "onednn_graph/records.hpp"
@@ -23,12 +23,13 @@ dnnl_status_t dnnl_graph_op_create(
         dnnl_graph_op_t *op, size_t id, dnnl_graph_op_kind_t kind, const char *verbose_name) {
     return guarded([&] {
         const auto status = onednn().op_create(op, id, kind, verbose_name);
-        if (status != dnnl_success || !core::find_schema(kind)) return status;
+        if (status != dnnl_success) return status;
         op_record record = {id, kind, verbose_name ? verbose_name : "", {}, {}, {}};
-        if (const auto why = explain_unsupported_runtime(); !why.empty())
-            core::report("leave", core::label(record) + ": " + why);
-        else
+        const auto why = explain_unsupported_runtime();
+        if (why.empty())
             ops().put(*op, std::make_shared<op_record>(std::move(record)));
+        else if (core::find_schema(kind))
+            core::report("leave", core::label(record) + ": " + why);
         return status;
     });
 }

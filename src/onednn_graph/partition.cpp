@@ -1,4 +1,5 @@
 // oneDNN's partitions. A partition that is one op of this family is claimed: this library compiles it.
+#include <algorithm>
 #include <vector>
 
 #include "graph/backing_graph.hpp"
@@ -84,6 +85,19 @@ dnnl_status_t create_claimed(dnnl_graph_partition_t *partition, const op_record 
     return status;
 }
 
+/// The layer behind a handle, whose Wildcard oneDNN would describe, or null.
+std::shared_ptr<const core::claimed> find_layer(const_dnnl_graph_partition_t partition) {
+    const auto found = claims().find(partition);
+    return found && found->is_layer ? found->ops : nullptr;
+}
+
+template <typename T>
+dnnl_status_t copy_list(const std::vector<T> &list, size_t num, T *to) {
+    if (!to || num != list.size()) return dnnl_invalid_arguments;
+    std::ranges::copy(list, to);
+    return dnnl_success;
+}
+
 } // namespace
 
 extern "C" {
@@ -92,7 +106,8 @@ dnnl_status_t dnnl_graph_partition_create_with_op(
         dnnl_graph_partition_t *partition, const_dnnl_graph_op_t op, dnnl_engine_kind_t ekind) {
     return guarded([&] {
         const auto record = ekind == dnnl_cpu && partition ? ops().find(op) : nullptr;
-        if (!record || core::is_extension(*record)) return onednn().partition_create_with_op(partition, op, ekind);
+        if (!record || !core::find_schema(record->kind) || core::is_extension(*record))
+            return onednn().partition_create_with_op(partition, op, ekind);
         try {
             core::check(*record, core::stage::add_op);
         } catch (const core::wrong_count &) {
@@ -144,6 +159,60 @@ dnnl_status_t dnnl_graph_partition_compile(dnnl_graph_partition_t partition,
         return claimed && is_cpu(engine)
                 ? compile_claimed(*own, *claimed, partition, t, engine)
                 : compile_by_onednn(*own, partition, t, engine, what + ": engine: expected one of kind cpu");
+    });
+}
+
+// What a layer's partition is made of.
+
+dnnl_status_t dnnl_graph_partition_get_op_num(const_dnnl_graph_partition_t partition, size_t *num) {
+    return guarded([&] {
+        const auto layer = num ? find_layer(partition) : nullptr;
+        if (!layer) return onednn().partition_get_op_num(partition, num);
+        *num = layer->ids().size();
+        return dnnl_success;
+    });
+}
+
+dnnl_status_t dnnl_graph_partition_get_ops(dnnl_graph_partition_t partition, size_t num, size_t *ids) {
+    return guarded([&] {
+        const auto layer = find_layer(partition);
+        return layer ? copy_list(layer->ids(), num, ids) : onednn().partition_get_ops(partition, num, ids);
+    });
+}
+
+dnnl_status_t dnnl_graph_partition_get_input_ports_num(const_dnnl_graph_partition_t partition, size_t *num) {
+    return guarded([&] {
+        const auto layer = num ? find_layer(partition) : nullptr;
+        if (!layer) return onednn().partition_get_input_ports_num(partition, num);
+        *num = layer->inputs().size();
+        return dnnl_success;
+    });
+}
+
+dnnl_status_t dnnl_graph_partition_get_input_ports(
+        const_dnnl_graph_partition_t partition, size_t num, dnnl_graph_logical_tensor_t *inputs) {
+    return guarded([&] {
+        const auto layer = find_layer(partition);
+        return layer ? copy_list(layer->inputs(), num, inputs)
+                     : onednn().partition_get_input_ports(partition, num, inputs);
+    });
+}
+
+dnnl_status_t dnnl_graph_partition_get_output_ports_num(const_dnnl_graph_partition_t partition, size_t *num) {
+    return guarded([&] {
+        const auto layer = num ? find_layer(partition) : nullptr;
+        if (!layer) return onednn().partition_get_output_ports_num(partition, num);
+        *num = layer->outputs().size();
+        return dnnl_success;
+    });
+}
+
+dnnl_status_t dnnl_graph_partition_get_output_ports(
+        const_dnnl_graph_partition_t partition, size_t num, dnnl_graph_logical_tensor_t *outputs) {
+    return guarded([&] {
+        const auto layer = find_layer(partition);
+        return layer ? copy_list(layer->outputs(), num, outputs)
+                     : onednn().partition_get_output_ports(partition, num, outputs);
     });
 }
 

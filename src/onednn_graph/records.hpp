@@ -1,5 +1,5 @@
 // src/onednn_graph: the drop-in, which exports oneDNN Graph's C functions. It forwards calls to oneDNN, and claims
-// partitions that are one op of this family, unless it is an extension. It includes public headers, graph,
+// partitions that are one op of this family, unless it is an extension, or a layer. It includes public headers, graph,
 // quantization, kernels/kernels.hpp and oneDNN's headers. Start with graph.cpp, then partition.cpp and next.hpp.
 //
 // This file: records of oneDNN's handles. They are kept beside the handles, which programs also pass to functions of
@@ -13,7 +13,7 @@
 #include <shared_mutex>
 #include <unordered_map>
 
-#include "graph/op_record.hpp"
+#include "graph/layer/claims.hpp"
 #include "onednn_graph/next.hpp"
 
 namespace dynquant::onednn_graph {
@@ -55,14 +55,19 @@ struct graph_state {
         : mode(given) {}
 
     dnnl_fpmath_mode_t mode;
-    std::set<size_t> ids;                                          // of all ops: oneDNN ignores a second op with one id
-    std::map<size_t, std::shared_ptr<const op_record>> family_ops; // by id
+    bool applies_to_int = false;
+    std::set<size_t> ids;                   // of all ops: oneDNN ignores a second op with one id
+    std::vector<core::op_pointer> ops;      // those that have records, in the order of add_op
+    std::set<size_t> family;                // ids of those that dynquant may claim
+    bool has_layers = true;                 // each op has a record, and dynquant refuses none
+    std::optional<core::graph_around_layers> around; // since the last call of filter: layers are taken
 };
 
 /// A partition that dynquant compiles.
 struct claim {
     std::shared_ptr<const core::claimed> ops;
     dnnl_fpmath_mode_t mode;
+    bool is_layer = false; // its handle is of a Wildcard
 };
 
 /// Never destroyed: programs destroy handles from static destructors.
@@ -71,7 +76,7 @@ registry<Record> &records_of() {
     static auto &all = *new registry<Record>;
     return all;
 }
-constexpr auto ops = records_of<op_record>; // of this family
+constexpr auto ops = records_of<op_record>;
 constexpr auto graphs = records_of<graph_state>;
 constexpr auto claims = records_of<const claim>;
 

@@ -28,6 +28,7 @@ MAY_INCLUDE = {
     "layers/layer": STATEMENT | {"layers/conv", "layers/epilogue", "layers/gemm"},
     "layers/match": STATEMENT | {"layers/layer"},
     "graph": CORE | {"kernels/kernels.hpp", "oneapi"},
+    "graph/layer": CORE | {"graph", "kernels/kernels.hpp", "layers", "oneapi"},
     "onnx": CORE | {"kernels/kernels.hpp"},
     "onednn_graph": {"dynquant", "graph", "kernels/kernels.hpp", "oneapi", "quantization"},
     "onnxruntime/common": CORE | {"kernels/kernels.hpp", "onnx"},

@@ -1,0 +1,43 @@
+#include "graph/layer/chain.hpp"
+
+#include "graph/attributes.hpp"
+#include "graph/logical_tensor.hpp"
+#include "graph/refusal.hpp"
+
+namespace dynquant::graph::core {
+
+std::string label(const chain &c) {
+    auto text = label(*c.product);
+    std::string around;
+    for (const auto &op : c.ops)
+        if (op != c.product) around += concat(around.empty() ? "" : ", ", label(*op));
+    return concat(text, " with ", around);
+}
+
+bool transposes(const op_record &product, dnnl_graph_op_attr_t attr) {
+    const auto *flag = find_attribute<bool>(product, attr);
+    return flag && *flag;
+}
+
+std::optional<std::vector<bool>> varying_dims(const op_record &op, const c_logical_tensor &src) {
+    if (!is_grouped(op) && !is_per_channel(op)) return std::vector<bool> {};
+    if (!rank_known(src)) return std::nullopt;
+    std::vector<bool> result(static_cast<size_t>(src.ndims));
+    if (!is_grouped(op)) {
+        const auto axis = axis_of(op) < 0 ? axis_of(op) + src.ndims : axis_of(op);
+        result.at(static_cast<size_t>(axis)) = true;
+        return result;
+    }
+    if (!dims_known(src)) return std::nullopt;
+    const auto stated = grouping_of(op, src.ndims);
+    for (int d = 0; d < src.ndims; ++d)
+        result[static_cast<size_t>(d)] = stated.varies_along(d) && stated.at(d) < src.dims[d];
+    return result;
+}
+
+bool has_several_zps(const op_record &op) {
+    const auto *zps = find_attribute<std::vector<std::int64_t>>(op, dnnl_graph_op_attr_zps);
+    return zps && std::ranges::any_of(*zps, [&](std::int64_t zp) { return zp != zps->front(); });
+}
+
+} // namespace dynquant::graph::core

@@ -1,0 +1,51 @@
+// src/graph/layer: ops of a oneDNN graph that are one layer of src/layers: (Dynamic)Dequantize of both sides of a
+// MatMul, and what is around it. It includes graph, layers, kernels/kernels.hpp and what graph may. Start here, then
+// find_chains.hpp, claims.hpp and compiled_layer.hpp.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/op_record.hpp"
+
+namespace dynquant::graph::core {
+
+using op_pointer = std::shared_ptr<const op_record>;
+
+/// The inputs of MatMul.
+namespace matmul {
+enum input : size_t { src, weights, bias };
+}
+
+/// [Quantize of x ->] Dequantize of x and of w -> MatMul [-> post-ops] [-> Quantize]. Each Quantize and Dequantize may
+/// be a dynamic one.
+struct chain {
+    std::vector<op_pointer> ops; // all of them, producers before consumers
+    op_pointer quantize_x;       // or null
+    op_pointer dequantize_x, dequantize_w, product;
+    std::vector<op_pointer> behind; // from the product on
+    std::string end;                // why the layer goes no further
+
+    /// The ids of the ops that no other partition computes: a Dequantize may have other consumers.
+    std::vector<size_t> owned;
+
+    const c_logical_tensor &x() const { return dequantize_x->inputs.front(); }
+    const c_logical_tensor &w() const { return dequantize_w->inputs.front(); }
+    const op_record &last() const { return behind.empty() ? *product : *behind.back(); }
+};
+
+/// "op 3 'fc1' (MatMul)", and the ops around it.
+std::string label(const chain &c);
+
+bool transposes(const op_record &product, dnnl_graph_op_attr_t attr);
+
+/// For each dim of an op's src, whether scales differ along it. Empty: there is one scale, whatever the rank is. None:
+/// what is known of the src does not tell.
+std::optional<std::vector<bool>> varying_dims(const op_record &op, const c_logical_tensor &src);
+
+/// Whether an op has more than one zero point; oneDNN's fused ops take the first for all.
+bool has_several_zps(const op_record &op);
+
+} // namespace dynquant::graph::core

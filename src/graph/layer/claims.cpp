@@ -1,0 +1,176 @@
+#include "graph/layer/claims.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "graph/backing_graph.hpp"
+#include "graph/layer/compiled_layer.hpp"
+#include "graph/layer/find_chains.hpp"
+#include "graph/op_schema.hpp"
+#include "graph/refusal.hpp"
+#include "graph/report.hpp"
+
+namespace dynquant::graph::core {
+namespace {
+
+bool has_dynamic_dequantize(const chain &c) {
+    return c.dequantize_x->kind == dnnl_graph_op_dynamic_dequantize
+            || c.dequantize_w->kind == dnnl_graph_op_dynamic_dequantize;
+}
+
+/// Partitions as lists of ids.
+class partitioning {
+  public:
+    explicit partitioning(dnnl_graph_graph_t graph) {
+        for (const auto &p : partitions_of(graph)) {
+            const auto index = sizes_.size();
+            const auto ids = ops_of(p);
+            sizes_.push_back(ids.size());
+            for (const auto id : ids)
+                partition_of_[id] = index;
+        }
+    }
+
+    bool is_fused(const op_record &op) const {
+        const auto found = partition_of_.find(op.id);
+        return found != partition_of_.end() && sizes_[found->second] > 1;
+    }
+    bool are_together(const op_record &a, const op_record &b) const {
+        return is_fused(a) && is_fused(b) && partition_of_.at(a.id) == partition_of_.at(b.id);
+    }
+
+  private:
+    std::map<size_t, size_t> partition_of_; // by the op's id
+    std::vector<size_t> sizes_;
+};
+
+bool is_taken(const chain &c, const partitioning &p) {
+    const bool is_one_of_onednn
+            = p.are_together(*c.product, *c.dequantize_x) && p.are_together(*c.product, *c.dequantize_w);
+    return has_dynamic_dequantize(c) || !is_one_of_onednn || has_several_zps(*c.dequantize_x)
+            || has_several_zps(*c.dequantize_w);
+}
+
+/// A Dequantize that several products read, as those of queries, keys and values do, is computed in the layer of each.
+/// It is the first one's where only layers read it, and else a partition of its own as well.
+void share_dequantize(std::vector<chain> &chains, const std::vector<op_pointer> &ops) {
+    std::set<size_t> products;
+    for (const auto &c : chains)
+        products.insert(c.product->id);
+    std::set<size_t> owned;
+    for (auto &c : chains)
+        for (const auto &op : c.ops) {
+            const auto is_read_elsewhere = [&](const op_pointer &consumer) {
+                return !products.contains(consumer->id)
+                        && std::ranges::count(consumer->inputs, op->outputs.front().id, &c_logical_tensor::id) != 0;
+            };
+            const bool may_be_shared = op == c.dequantize_x || op == c.dequantize_w;
+            if (may_be_shared && std::ranges::any_of(ops, is_read_elsewhere)) continue;
+            if (owned.insert(op->id).second) c.owned.push_back(op->id);
+        }
+}
+
+onednn_graph make_graph(const std::vector<op_pointer> &ops, const std::set<size_t> &wildcards, const graph_modes &modes) {
+    const auto &f = onednn();
+    dnnl_graph_graph_t handle = nullptr;
+    require_success(f.graph_create_with_fpmath_mode(&handle, dnnl_cpu, modes.fpmath), "graph", "create");
+    onednn_graph graph(handle);
+    if (f.graph_set_fpmath_mode)
+        require_success(
+                f.graph_set_fpmath_mode(handle, modes.fpmath, modes.apply_to_int), "graph", "set the fpmath mode of");
+    for (const auto &op : ops) {
+        const auto status = wildcards.contains(op->id) ? add_wildcard(handle, *op)
+                : find_schema(op->kind)                ? add_op_or_wildcard(handle, *op)
+                                                       : f.add_op(handle, make_op(*op).get());
+        require_success(status, label(*op), "add");
+    }
+    require_success(f.graph_finalize(handle), "graph", "finalize");
+    require_success(f.graph_filter(handle, modes.policy), "graph", "partition");
+    return graph;
+}
+
+void report_taken(const std::vector<chain> &chains) {
+    for (const auto &c : chains)
+        for (const auto &op : c.ops)
+            if (find_schema(op->kind))
+                report("claim", concat(label(*op), ": in the layer of ", label(*c.product)));
+}
+
+/// What is known to be wrong with what oneDNN fuses.
+std::string known_error(const op_record &op) {
+    if (has_several_zps(op)) return ", which takes the first of its zps for all channels";
+    const bool is_quantize = op.kind == dnnl_graph_op_quantize || op.kind == dnnl_graph_op_dynamic_quantize;
+    return is_quantize ? ", which multiplies by 1 / scale, so that results next to ties may differ by 1" : "";
+}
+
+} // namespace
+
+std::vector<onednn_partition> partitions_of(dnnl_graph_graph_t graph) {
+    const auto &f = onednn();
+    size_t count = 0;
+    require_success(f.graph_get_partition_num(graph, &count), "graph", "count the partitions of");
+    std::vector<dnnl_graph_partition_t> handles(count);
+    if (count > 0) require_success(f.graph_get_partitions(graph, count, handles.data()), "graph", "list the partitions of");
+    return {handles.begin(), handles.end()};
+}
+
+std::vector<size_t> ops_of(const onednn_partition &partition) {
+    const auto &f = onednn();
+    size_t count = 0;
+    require_success(f.partition_get_op_num(partition.get(), &count), "partition", "count the ops of");
+    std::vector<size_t> ids(count);
+    require_success(f.partition_get_ops(partition.get(), count, ids.data()), "partition", "list the ops of");
+    return ids;
+}
+
+std::optional<graph_around_layers> take_layers(
+        dnnl_graph_graph_t given, const std::vector<op_pointer> &ops, const graph_modes &modes) {
+    const partitioning by_onednn(given);
+    auto found = find_chains(ops);
+    std::set<size_t> left; // ops of layers that stay oneDNN's
+    std::vector<chain> chains;
+    if (modes.policy == dnnl_graph_partition_policy_fusion)
+        for (auto &c : found.chains) {
+            if (is_taken(c, by_onednn)) {
+                chains.push_back(std::move(c));
+                continue;
+            }
+            for (const auto &op : c.ops)
+                left.insert(op->id);
+        }
+    share_dequantize(chains, ops);
+    std::set<size_t> taken;
+    for (const auto &c : chains)
+        taken.insert(c.owned.begin(), c.owned.end());
+    for (const auto &op : ops)
+        if (find_schema(op->kind) && by_onednn.is_fused(*op) && !taken.contains(op->id)) report_fused(*op, known_error(*op));
+    if (modes.policy == dnnl_graph_partition_policy_fusion)
+        for (const auto &op : ops)
+            if (const auto why = found.others.find(op->id); why != found.others.end() && !by_onednn.is_fused(*op))
+                report("leave", concat(label(*op), ": oneDNN multiplies floats, as it is no layer: ", why->second));
+    if (chains.empty()) return std::nullopt;
+
+    graph_around_layers result;
+    report_taken(chains);
+    for (auto &c : chains) {
+        const auto last = c.last().id;
+        for (const auto id : c.owned)
+            if (id != last) result.others.push_back(id);
+        result.layers[last] = claim_layer(std::move(c));
+    }
+    result.by_onednn = make_graph(ops, taken, modes);
+    return result;
+}
+
+std::vector<partition_or_layer> partitions_of(const graph_around_layers &g) {
+    std::vector<partition_or_layer> result;
+    for (auto &p : partitions_of(g.by_onednn.get())) {
+        const auto ids = ops_of(p);
+        if (ids.size() == 1 && std::ranges::count(g.others, ids.front()) != 0) continue;
+        const auto layer = ids.size() == 1 ? g.layers.find(ids.front()) : g.layers.end();
+        result.push_back({std::move(p), layer == g.layers.end() ? nullptr : layer->second});
+    }
+    return result;
+}
+
+} // namespace dynquant::graph::core

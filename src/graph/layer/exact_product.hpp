@@ -1,0 +1,24 @@
+// Products of bytes whose sums s32 does not hold: of very many terms, or with zero points far from the bytes.
+#pragma once
+
+#include <span>
+
+#include "layers/gemm/weights.hpp"
+
+namespace dynquant::graph::core {
+
+struct exact_product {
+    const std::byte *x; // row-major
+    bool x_is_signed;
+    std::int64_t rows, inner;
+    std::span<const std::int32_t> x_zero_points; // none, one, or one for each row
+    layers::constant_weights w;
+    bool w_is_signed;
+    std::int64_t columns;
+    std::span<const std::int32_t> w_zero_points; // none, one, or one for each column
+};
+
+/// y: row-major. Each element is the exact sum of (x - zero point) (w - zero point), rounded once.
+void multiply_exactly(const exact_product &p, float *y);
+
+} // namespace dynquant::graph::core

@@ -1,0 +1,271 @@
+#include "graph/layer/layer_shapes.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "graph/check.hpp"
+#include "graph/execution.hpp"
+#include "graph/layer/find_chains.hpp"
+#include "graph/logical_tensor.hpp"
+#include "graph/lowering.hpp"
+#include "graph/op_schema.hpp"
+#include "graph/refusal.hpp"
+#include "quantization/onednn_type.hpp"
+#include "quantization/shape.hpp"
+
+namespace dynquant::graph::core {
+namespace {
+
+std::string input_name(const op_record &op, size_t i) {
+    if (const auto *schema = find_schema(op)) return schema->inputs[i].name;
+    if (op.kind != dnnl_graph_op_matmul) return concat("input ", i);
+    return i == matmul::src ? "src" : i == matmul::weights ? "weights" : "bias";
+}
+
+matrices matrices_of(const op_record &product, const char *name, const c_logical_tensor &t, bool is_transposed) {
+    if (t.ndims < 2)
+        refuse(product, dnnl_invalid_shape, name, ": expected rank 2 or more, given ", t.ndims);
+    const auto extents = dims_of(t), strides = strides_of(t);
+    matrices m {{extents.begin(), extents.end() - 2}, {strides.begin(), strides.end() - 2}, extents.end()[-2],
+            extents.end()[-1], strides.end()[-2], strides.end()[-1]};
+    if (is_transposed) {
+        std::swap(m.rows, m.columns);
+        std::swap(m.row_stride, m.column_stride);
+    }
+    return m;
+}
+
+/// The position of element i of `extents`, row-major, in a tensor that broadcasts to them.
+std::int64_t broadcast_position(std::int64_t i, const dims &extents, const dims &of) {
+    std::int64_t result = 0, stride = 1;
+    for (size_t d = extents.size(); d-- > 0; i /= std::max<std::int64_t>(extents[d], 1)) {
+        const auto behind = extents.size() - d;
+        if (behind > of.size()) continue;
+        const auto extent = of[of.size() - behind];
+        if (extent != 1) result += i % extents[d] * stride;
+        stride *= extent;
+    }
+    return result;
+}
+
+dims broadcast(const op_record &product, const dims &a, const dims &b) {
+    dims result(std::max(a.size(), b.size()), 1);
+    for (size_t i = 1; i <= result.size(); ++i) {
+        const auto of_a = i <= a.size() ? a.end()[-static_cast<std::ptrdiff_t>(i)] : 1;
+        const auto of_b = i <= b.size() ? b.end()[-static_cast<std::ptrdiff_t>(i)] : 1;
+        if (of_a != of_b && of_a != 1 && of_b != 1)
+            refuse(product, dnnl_invalid_shape, "weights: expected batch dims that broadcast with those of src, ",
+                    dynquant::to_string(a), ", given ", dynquant::to_string(b));
+        result.end()[-static_cast<std::ptrdiff_t>(i)] = of_a == 1 ? of_b : of_a;
+    }
+    return result;
+}
+
+class shaper {
+  public:
+    shaper(const chain &c, logical_tensors inputs, logical_tensors outputs, dnnl_fpmath_mode_t mode)
+        : given_(c)
+        , inputs_(inputs)
+        , outputs_(outputs)
+        , rule_(mode == dnnl_fpmath_mode_any ? numerics::any : numerics::strict) {}
+
+    layer_shapes make() {
+        s_.lists_inputs = inputs_.size();
+        s_.lists_outputs = outputs_.size();
+        for (const auto &op : given_.ops)
+            add(*op);
+        s_.inputs = s_.ports.size();
+        finish_y();
+        check_layer();
+        return std::move(s_);
+    }
+
+  private:
+    void add(const op_record &given) {
+        auto op = std::make_shared<op_record>(given);
+        for (size_t i = 0; i < op->inputs.size(); ++i)
+            take_input(*op, i);
+        if (&given == given_.product.get())
+            multiply(*op);
+        else
+            infer_outputs(*op);
+        for (const auto &t : op->outputs)
+            made_[t.id] = t;
+        if (find_schema(*op)) state(*op, given);
+        s_.ops.ops.push_back(op);
+        last_ = op;
+        if (&given == given_.product.get()) s_.ops.product = op;
+        if (&given == given_.dequantize_x.get()) s_.ops.dequantize_x = op;
+        if (&given == given_.dequantize_w.get()) s_.ops.dequantize_w = op;
+        if (&given == given_.quantize_x.get()) s_.ops.quantize_x = op;
+        if (std::ranges::count(given_.behind, &given, [](const auto &p) { return p.get(); }) != 0)
+            s_.ops.behind.push_back(op);
+    }
+
+    void take_input(op_record &op, size_t i) {
+        auto &port = op.inputs[i];
+        if (const auto made = made_.find(port.id); made != made_.end()) {
+            port = made->second;
+            return;
+        }
+        const auto name = input_name(op, i);
+        const auto position = substitute(op, name.c_str(), port, "inputs", inputs_);
+        if (!find_schema(op)) check_operand(op, name, port);
+        if (std::ranges::count(s_.ports, port.id, &c_logical_tensor::id) != 0) return;
+        s_.ports.push_back(port);
+        s_.positions.push_back(position);
+    }
+
+    /// Of other families; check() does it for this one.
+    static void check_operand(const op_record &op, const std::string &name, const c_logical_tensor &t) {
+        if (t.data_type != dnnl_f32)
+            refuse(op, dnnl_invalid_data_type, name, ": expected data type f32, given ", name_of(t.data_type));
+        if (!dims_known(t))
+            refuse(op, dnnl_invalid_shape, name, ": expected known dims, given ", describe_dims(t));
+        if (!strides_known(t))
+            refuse_as<opaque_layout>(op, dnnl_invalid_arguments, name, ": expected layout strided, given ",
+                    to_string(t.layout_type));
+        for (const auto stride : strides_of(t))
+            if (stride < 0)
+                refuse(op, dnnl_invalid_shape, name, ": expected strides of 0 or more, given ", stride);
+    }
+
+    /// The input that has the dims of the op's results.
+    const c_logical_tensor &source_of(const op_record &op) const {
+        const auto made = std::ranges::find_if(op.inputs, [&](const auto &t) { return made_.contains(t.id); });
+        return made == op.inputs.end() ? op.inputs.front() : *made;
+    }
+
+    void infer_outputs(op_record &op) const {
+        const auto extents = dims_of(source_of(op));
+        infer(op, op.outputs.front(), extents);
+        for (size_t i = input::scales; i < op.outputs.size(); ++i) // of a DynamicQuantize that computes them
+            infer(op, op.outputs[i], parameter_dims(op, extents));
+    }
+
+    /// A tensor within the layer, or its result before compile's list is looked at. Its layout is row-major, whatever
+    /// the op says.
+    static void infer(const op_record &op, c_logical_tensor &t, const dims &extents) {
+        auto inferred = t;
+        set_final_shape(inferred, extents, row_major(extents));
+        t.layout_type = dnnl_graph_layout_type_any;
+        if (const auto wrong = find_contradiction(t, inferred))
+            refuse(op, wrong->status, "dst: expected ", wrong->what, ' ', wrong->second, ", given ", wrong->first);
+        t = inferred;
+    }
+
+    /// The statement of an op of this family.
+    void state(const op_record &op, const op_record &given) {
+        auto q = *check(op, stage::compile, rule_);
+        if (&given == given_.dequantize_x.get()) s_.of_x = q;
+        if (&given == given_.dequantize_w.get()) s_.of_w = q;
+        if (&given == given_.quantize_x.get()) s_.quantize_x = q;
+    }
+
+    void multiply(op_record &op) {
+        const auto &x = op.inputs[matmul::src], &w = op.inputs[matmul::weights];
+        // In memory what Dequantize reads, not what it gives.
+        const auto lie = [&](const c_logical_tensor &made, const c_logical_tensor &read) {
+            auto t = made;
+            std::ranges::copy(strides_of(read), t.layout.strides);
+            return t;
+        };
+        s_.x = matrices_of(op, "src", lie(x, s_.ops.x()), transposes(op, dnnl_graph_op_attr_transpose_a));
+        s_.w = matrices_of(op, "weights", lie(w, s_.ops.w()), transposes(op, dnnl_graph_op_attr_transpose_b));
+        if (s_.x.columns != s_.w.rows)
+            refuse(op, dnnl_invalid_shape, "weights: expected ", s_.x.columns, " rows, as many as src has columns (",
+                    describe_dims(x), "), given ", s_.w.rows, " (", describe_dims(w), ")");
+        s_.y = broadcast(op, s_.x.batch, s_.w.batch);
+        const auto count = volume(s_.y).value_or(0);
+        for (std::int64_t i = 0; i < count; ++i) {
+            s_.x_of.push_back(broadcast_position(i, s_.y, s_.x.batch));
+            s_.w_of.push_back(broadcast_position(i, s_.y, s_.w.batch));
+        }
+        s_.y.push_back(s_.x.rows);
+        s_.y.push_back(s_.w.columns);
+        for (const auto *t : {&s_.x, &s_.w})
+            if (!volume({t->count(), t->rows, t->columns}) || *volume({t->count(), t->rows, t->columns}) >= most)
+                refuse(op, dnnl_invalid_shape, "expected fewer than 2^44 elements in src and in weights");
+        if (volume(s_.y).value_or(most) >= most)
+            refuse(op, dnnl_invalid_shape, "dst: expected fewer than 2^44 elements, given dims ",
+                    dynquant::to_string(s_.y));
+        infer(op, op.outputs.front(), s_.y);
+    }
+
+    void finish_y() {
+        auto &last = *last_;
+        auto &port = last.outputs.front();
+        const auto inferred = port;
+        const auto position = substitute(last, "dst", port, "outputs", outputs_);
+        auto plain = inferred;
+        plain.layout_type = dnnl_graph_layout_type_any;
+        if (const auto wrong = find_contradiction(plain, port))
+            refuse(last, wrong->status, "dst: expected ", wrong->what, ' ', wrong->first, ", given ", wrong->second);
+        if (port.layout_type == dnnl_graph_layout_type_opaque)
+            refuse_as<opaque_layout>(last, dnnl_invalid_arguments, "dst: expected layout strided or any, given opaque");
+        s_.y_strides = strides_known(port) ? strides_of(port) : row_major(s_.y);
+        if (overlaps(s_.y, s_.y_strides))
+            refuse(last, dnnl_invalid_shape, "dst: expected strides by which no two elements overlap, given ",
+                    dynquant::to_string(s_.y_strides));
+        port.data_type = inferred.data_type;
+        set_final_shape(port, s_.y, s_.y_strides);
+        s_.ports.push_back(port);
+        s_.positions.push_back(position);
+    }
+
+    /// Now that all dims are known, the ops are still the layer that they seemed to be.
+    void check_layer() const {
+        auto found = find_chains(s_.ops.ops);
+        if (found.chains.size() != 1)
+            refuse(*s_.ops.product, dnnl_invalid_shape,
+                    found.others.empty() ? std::string("expected one layer") : found.others.begin()->second);
+        const auto &c = found.chains.front();
+        if (c.ops.size() == s_.ops.ops.size()) return;
+        if (c.behind.size() == s_.ops.behind.size())
+            refuse(*s_.ops.product, dnnl_invalid_shape, "src: expected what one op quantizes for it");
+        refuse(*s_.ops.behind[c.behind.size()], dnnl_invalid_shape, c.end);
+    }
+
+    static constexpr std::int64_t most = std::int64_t {1} << 44;
+    const chain &given_;
+    logical_tensors inputs_, outputs_;
+    numerics rule_;
+    std::map<size_t, c_logical_tensor> made_; // by ops of the chain, by id
+    std::shared_ptr<op_record> last_;
+    layer_shapes s_;
+};
+
+} // namespace
+
+std::int64_t matrices::count() const {
+    return volume(batch).value_or(0);
+}
+
+std::int64_t matrices::offset(std::int64_t i) const {
+    std::int64_t result = 0;
+    for (size_t d = batch.size(); d-- > 0; i /= batch[d])
+        result += i % batch[d] * strides_of_batch[d];
+    return result;
+}
+
+bool matrices::are_dense() const {
+    auto extents = batch, strides = strides_of_batch;
+    extents.insert(extents.end(), {rows, columns});
+    strides.insert(strides.end(), {row_stride, column_stride});
+    const auto dense = row_major(extents);
+    for (size_t d = 0; d < extents.size(); ++d)
+        if (extents[d] > 1 && strides[d] != dense[d]) return false;
+    return true;
+}
+
+size_t layer_shapes::port_of(size_t id) const {
+    for (size_t i = 0; i < inputs; ++i)
+        if (ports[i].id == id) return i;
+    return static_cast<size_t>(-1);
+}
+
+layer_shapes make_shapes(const chain &c, logical_tensors inputs, logical_tensors outputs, dnnl_fpmath_mode_t mode) {
+    return shaper(c, inputs, outputs, mode).make();
+}
+
+} // namespace dynquant::graph::core
