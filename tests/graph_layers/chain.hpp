@@ -64,7 +64,7 @@ struct program {
     std::vector<dg::op> ops;
     std::map<std::size_t, lt> inputs; // by id, with final dims and strides
     std::map<std::size_t, bytes> data;
-    lt y;                             // as the program asks for it
+    lt y; // as the program asks for it
     dg::fpmath_mode mode = dg::fpmath_mode::strict;
 
     template <typename T>

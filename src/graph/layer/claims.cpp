@@ -45,8 +45,8 @@ class partitioning {
 };
 
 bool is_taken(const chain &c, const partitioning &p) {
-    const bool is_one_of_onednn
-            = p.are_together(*c.product, *c.dequantize_x) && p.are_together(*c.product, *c.dequantize_w);
+    const bool is_one_of_onednn =
+            p.are_together(*c.product, *c.dequantize_x) && p.are_together(*c.product, *c.dequantize_w);
     return has_dynamic_dequantize(c) || !is_one_of_onednn || has_several_zps(*c.dequantize_x)
             || has_several_zps(*c.dequantize_w);
 }
@@ -70,7 +70,8 @@ void share_dequantize(std::vector<chain> &chains, const std::vector<op_pointer> 
         }
 }
 
-onednn_graph make_graph(const std::vector<op_pointer> &ops, const std::set<size_t> &wildcards, const graph_modes &modes) {
+onednn_graph make_graph(
+        const std::vector<op_pointer> &ops, const std::set<size_t> &wildcards, const graph_modes &modes) {
     const auto &f = onednn();
     dnnl_graph_graph_t handle = nullptr;
     require_success(f.graph_create_with_fpmath_mode(&handle, dnnl_cpu, modes.fpmath), "graph", "create");
@@ -92,8 +93,7 @@ onednn_graph make_graph(const std::vector<op_pointer> &ops, const std::set<size_
 void report_taken(const std::vector<chain> &chains) {
     for (const auto &c : chains)
         for (const auto &op : c.ops)
-            if (find_schema(op->kind))
-                report("claim", concat(label(*op), ": in the layer of ", label(*c.product)));
+            if (find_schema(op->kind)) report("claim", concat(label(*op), ": in the layer of ", label(*c.product)));
 }
 
 /// What is known to be wrong with what oneDNN fuses.
@@ -110,7 +110,8 @@ std::vector<onednn_partition> partitions_of(dnnl_graph_graph_t graph) {
     size_t count = 0;
     require_success(f.graph_get_partition_num(graph, &count), "graph", "count the partitions of");
     std::vector<dnnl_graph_partition_t> handles(count);
-    if (count > 0) require_success(f.graph_get_partitions(graph, count, handles.data()), "graph", "list the partitions of");
+    if (count > 0)
+        require_success(f.graph_get_partitions(graph, count, handles.data()), "graph", "list the partitions of");
     return {handles.begin(), handles.end()};
 }
 
@@ -143,7 +144,8 @@ std::optional<graph_around_layers> take_layers(
     for (const auto &c : chains)
         taken.insert(c.owned.begin(), c.owned.end());
     for (const auto &op : ops)
-        if (find_schema(op->kind) && by_onednn.is_fused(*op) && !taken.contains(op->id)) report_fused(*op, known_error(*op));
+        if (find_schema(op->kind) && by_onednn.is_fused(*op) && !taken.contains(op->id))
+            report_fused(*op, known_error(*op));
     if (modes.policy == dnnl_graph_partition_policy_fusion)
         for (const auto &op : ops)
             if (const auto why = found.others.find(op->id); why != found.others.end() && !by_onednn.is_fused(*op))

@@ -16,6 +16,7 @@
 #include "graph/op_schema.hpp"
 #include "graph/refusal.hpp"
 #include "kernels/kernels.hpp"
+#include "layers/gemm/unpacked/unpacked_product.hpp"
 #include "layers/match/describe.hpp"
 #include "parallel/newest.hpp"
 #include "parallel/pool.hpp"
@@ -114,6 +115,7 @@ struct binding {
     const void *w = nullptr;   // null: weights are not kept
     struct part {
         layers::layer_description description;
+        std::vector<layers::post_op_view> steps;            // of the description
         std::unique_ptr<const layers::packed_layer> packed; // null: not kept
         std::unique_ptr<const layers::layer> layer;         // likewise
         std::int64_t largest_w = 0;
@@ -173,9 +175,7 @@ class compiled_layer : public compiled {
     }
 
     std::string label() const override { return label_; }
-    operation_info info() const override {
-        return {kernel_kind::native, to_string(targets::strongest(environment::usable_features()))};
-    }
+    operation_info info() const override { return {kernel_kind::native, to_string(targets::strongest(features_))}; }
     const c_logical_tensor *find_port(size_t id) const override {
         const auto found = std::ranges::find(s_.ports, id, &c_logical_tensor::id);
         return found == s_.ports.end() ? nullptr : &*found;
@@ -207,6 +207,8 @@ class compiled_layer : public compiled {
         std::vector<float> scales;
         std::vector<std::int32_t> zero_points;
         layers::aligned_vector<float> sums;
+        layers::aligned_vector<std::int32_t> integer_sums;
+        layers::aligned_vector<std::int16_t> words; // of x
     };
 
     [[noreturn]] void refuse_null(size_t port) const {
@@ -430,17 +432,18 @@ class compiled_layer : public compiled {
                     && std::equal(b->key.begin(), b->key.begin() + static_cast<std::ptrdiff_t>(of_zero_points_),
                             other.key.begin());
         });
-        const auto features = environment::usable_features();
         for (std::int64_t i = 0; i < s_.w.count(); ++i) {
             binding::part p;
             p.description = describe_layer(m, i);
+            for (const auto &step : p.description.post_ops)
+                p.steps.push_back({step.what, step.a, step.b, step.table});
             p.largest_w = largest_difference(w_is_signed_, p.description.w_zero_points);
             if (keeps_weights_ && is_exact(p.largest_w, largest_difference(x_is_signed_, of_x_.zero_points))) {
                 const auto *before =
                         packed_before ? packed_before->parts[static_cast<size_t>(i)].packed.get() : nullptr;
                 p.packed = before
                         ? std::make_unique<const layers::packed_layer>(p.description, *before)
-                        : std::make_unique<const layers::packed_layer>(p.description, weights_of(m, i), features);
+                        : std::make_unique<const layers::packed_layer>(p.description, weights_of(m, i), features_);
                 p.layer = std::make_unique<const layers::layer>(*p.packed, x_of_one_layer());
             }
             b->parts.push_back(std::move(p));
@@ -490,8 +493,28 @@ class compiled_layer : public compiled {
             std::int64_t rows, std::int64_t largest_x, memory &m) const {
         if (!is_exact(part.largest_w, largest_x)) return run_exactly(part, matrix, args, rows, m);
         if (part.layer) return part.layer->run(args, m.of_layers);
-        const layers::packed_layer packed(part.description, weights_of(m, matrix), environment::usable_features());
+        const layers::unpacked_operands o {static_cast<const byte *>(args.x), x_is_signed_, rows, s_.x.columns,
+                s_.w.columns, args.x_zero_points, weights_of(m, matrix), w_is_signed_, part.description.w_zero_points};
+        if (layers::can_multiply_unpacked(o) && largest_x < 1 << 15) return run_unpacked(o, part, args, m);
+        const layers::packed_layer packed(part.description, weights_of(m, matrix), features_);
         layers::layer(packed, {rows, s_.x.columns}).run(args, m.of_layers);
+    }
+
+    void run_unpacked(const layers::unpacked_operands &o, const binding::part &part,
+            const layers::layer_arguments &args, memory &m) const {
+        auto *const sums = layers::workspace::ensure_size(m.integer_sums, static_cast<size_t>(o.rows * o.columns));
+        layers::multiply_unpacked(o, features_, m.words, sums);
+        finish(part, sums, false, o.rows, args);
+    }
+
+    /// Makes the result of sums, which have no terms of zero points left.
+    void finish(const binding::part &part, const void *sums, bool are_floats, std::int64_t rows,
+            const layers::layer_arguments &args) const {
+        layers::epilogue by {part.steps, part.description.result, nullptr, args.x_scales.data()};
+        by.row_stride = of_x_.are_one ? 0 : 1;
+        const auto columns = s_.w.columns;
+        targets::pick(features_, layers::epilogue_table)
+                ->rows(by, {sums, are_floats, columns, args.y, columns, 1}, {0, rows});
     }
 
     /// Where s32 does not hold the sums.
@@ -503,13 +526,7 @@ class compiled_layer : public compiled {
         multiply_exactly({static_cast<const byte *>(args.x), x_is_signed_, rows, s_.x.columns, args.x_zero_points,
                                  weights_of(m, matrix), w_is_signed_, columns, d.w_zero_points},
                 sums);
-        std::vector<layers::post_op_view> steps;
-        for (const auto &step : d.post_ops)
-            steps.push_back({step.what, step.a, step.b, step.table});
-        layers::epilogue by {steps, d.result, nullptr, args.x_scales.data()};
-        by.row_stride = of_x_.are_one ? 0 : 1;
-        targets::pick(environment::usable_features(), layers::epilogue_table)
-                ->rows(by, {sums, true, columns, args.y, columns, 1}, {0, rows});
+        finish(part, sums, true, rows, args);
     }
 
     /// From a dense y to one with strides.
@@ -530,6 +547,7 @@ class compiled_layer : public compiled {
     side_parameters of_x_, of_w_;
     bool x_is_signed_, w_is_signed_;
     size_t y_bytes_;
+    targets::features features_ = environment::usable_features();
     // Ports.
     size_t x_ = none, w_ = none, x_scales_ = none, x_zps_ = none, quantize_inputs_[3] = {none, none, none};
     std::vector<size_t> constants_;

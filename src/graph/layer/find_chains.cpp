@@ -89,8 +89,8 @@ class finder {
 
     const std::vector<op_pointer> &ops_;
     layer_graph read_;
-    std::vector<bool> is_taken_;                     // nodes
-    std::map<size_t, size_t> producers_;             // positions of ops by id of a logical tensor
+    std::vector<bool> is_taken_;         // nodes
+    std::map<size_t, size_t> producers_; // positions of ops by id of a logical tensor
     std::map<size_t, std::vector<size_t>> consumers_;
 };
 

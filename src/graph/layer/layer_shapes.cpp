@@ -23,8 +23,7 @@ std::string input_name(const op_record &op, size_t i) {
 }
 
 matrices matrices_of(const op_record &product, const char *name, const c_logical_tensor &t, bool is_transposed) {
-    if (t.ndims < 2)
-        refuse(product, dnnl_invalid_shape, name, ": expected rank 2 or more, given ", t.ndims);
+    if (t.ndims < 2) refuse(product, dnnl_invalid_shape, name, ": expected rank 2 or more, given ", t.ndims);
     const auto extents = dims_of(t), strides = strides_of(t);
     matrices m {{extents.begin(), extents.end() - 2}, {strides.begin(), strides.end() - 2}, extents.end()[-2],
             extents.end()[-1], strides.end()[-2], strides.end()[-1]};
@@ -120,14 +119,12 @@ class shaper {
     static void check_operand(const op_record &op, const std::string &name, const c_logical_tensor &t) {
         if (t.data_type != dnnl_f32)
             refuse(op, dnnl_invalid_data_type, name, ": expected data type f32, given ", name_of(t.data_type));
-        if (!dims_known(t))
-            refuse(op, dnnl_invalid_shape, name, ": expected known dims, given ", describe_dims(t));
+        if (!dims_known(t)) refuse(op, dnnl_invalid_shape, name, ": expected known dims, given ", describe_dims(t));
         if (!strides_known(t))
-            refuse_as<opaque_layout>(op, dnnl_invalid_arguments, name, ": expected layout strided, given ",
-                    to_string(t.layout_type));
+            refuse_as<opaque_layout>(
+                    op, dnnl_invalid_arguments, name, ": expected layout strided, given ", to_string(t.layout_type));
         for (const auto stride : strides_of(t))
-            if (stride < 0)
-                refuse(op, dnnl_invalid_shape, name, ": expected strides of 0 or more, given ", stride);
+            if (stride < 0) refuse(op, dnnl_invalid_shape, name, ": expected strides of 0 or more, given ", stride);
     }
 
     /// The input that has the dims of the op's results.

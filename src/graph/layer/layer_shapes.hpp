@@ -7,8 +7,8 @@ namespace dynquant::graph::core {
 
 /// How a matrix, or a stack of them, lies in the tensor of a side of MatMul.
 struct matrices {
-    dims batch, strides_of_batch;        // outermost first
-    std::int64_t rows, columns;          // as they are multiplied, whatever `transpose` says
+    dims batch, strides_of_batch; // outermost first
+    std::int64_t rows, columns;   // as they are multiplied, whatever `transpose` says
     std::int64_t row_stride, column_stride;
     std::int64_t count() const;
 
@@ -19,12 +19,12 @@ struct matrices {
 };
 
 struct layer_shapes {
-    chain ops;                                  // copies, with final ports
+    chain ops; // copies, with final ports
     matrices x, w;
     dims y, y_strides;
     /// For each matrix of y, the one of x and of w.
     std::vector<std::int64_t> x_of, w_of;
-    quantization of_x, of_w;                    // the statements of both Dequantize
+    quantization of_x, of_w; // the statements of both Dequantize
     std::optional<quantization> quantize_x;
     std::vector<c_logical_tensor> ports;        // final ones of the partition, inputs first
     std::vector<size_t> positions;              // of each of them in the lists of compile

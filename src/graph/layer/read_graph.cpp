@@ -40,7 +40,8 @@ std::string why_not_read(const op_record &o) {
         return wrong(is_dequantize(o) ? "src" : "dst", "s8 or u8", integers);
     // The graph rounds each element to a narrower type.
     if (floats.data_type != dnnl_f32) return wrong(is_dequantize(o) ? "dst" : "src", "f32", floats);
-    if (o.inputs.size() > input::scales && !is_one_of(o.inputs[input::scales].data_type, {dnnl_f32, dnnl_f16, dnnl_bf16}))
+    if (o.inputs.size() > input::scales
+            && !is_one_of(o.inputs[input::scales].data_type, {dnnl_f32, dnnl_f16, dnnl_bf16}))
         return wrong("scales", "f32, f16 or bf16", o.inputs[input::scales]);
     if (o.inputs.size() > input::zps && !is_one_of(o.inputs[input::zps].data_type, {dnnl_s8, dnnl_u8, dnnl_s32}))
         return wrong("zps", "s8, u8 or s32", o.inputs[input::zps]);
@@ -176,7 +177,8 @@ class reader {
             static constexpr std::pair<std::string_view, dnnl_graph_op_attr_t> of_onednn[] = {
                     {"alpha", dnnl_graph_op_attr_alpha}, {"beta", dnnl_graph_op_attr_beta},
                     {"max", dnnl_graph_op_attr_max}, {"min", dnnl_graph_op_attr_min}};
-            const auto attr = std::ranges::find(of_onednn, std::string_view(name), [](const auto &p) { return p.first; });
+            const auto attr =
+                    std::ranges::find(of_onednn, std::string_view(name), [](const auto &p) { return p.first; });
             if (const auto *list = find_attribute<std::vector<float>>(o, attr->second); list && !list->empty())
                 result_.g.nodes[index].attributes[name] = list->front();
         }
@@ -251,7 +253,8 @@ class reader {
         result_.g.values[weights].known =
                 match::constant {from_onednn(wt.data_type), {inner, wt.dims[column]}, nullptr};
         std::vector<size_t> inputs {value_of(x.inputs.front()), weights};
-        if (has_zps(x) || has_zps(w)) inputs.push_back(has_zps(x) ? add_value("zps of x", data_type::s32, dims {1}) : none);
+        if (has_zps(x) || has_zps(w))
+            inputs.push_back(has_zps(x) ? add_value("zps of x", data_type::s32, dims {1}) : none);
         if (has_zps(w))
             inputs.push_back(add_constant(concat("zps of ", label(w)), data_type::s32, dims {counts},
                     constants_.integers(w, input::zps, counts)));
@@ -261,7 +264,8 @@ class reader {
         else if (const auto &xt = x.inputs.front(); rank_known(xt))
             result_.g.values[sums].shape = dims(static_cast<size_t>(std::max(xt.ndims, wt.ndims)), unknown);
         result_.products[position_] = add_node(op::mat_mul_integer, std::move(inputs), sums);
-        const auto floats = inner_value(y), scale = inner_value(y), x_scale = add_value("scale of x", data_type::f32, dims {1});
+        const auto floats = inner_value(y), scale = inner_value(y),
+                   x_scale = add_value("scale of x", data_type::f32, dims {1});
         add_node(op::cast, {sums}, floats);
         add_node(op::mul, {x_scale, add_floats(w, input::scales, {counts})}, scale);
         const bool has_bias = o.inputs.size() > matmul::bias;
@@ -269,7 +273,8 @@ class reader {
         add_node(op::mul, {floats, scale}, products);
         if (has_bias) {
             const auto &bias = o.inputs[matmul::bias];
-            add_node(op::add, {products, is_operand(bias) ? add_floats(o, matmul::bias, dims_of(bias)) : value_of(bias)},
+            add_node(op::add,
+                    {products, is_operand(bias) ? add_floats(o, matmul::bias, dims_of(bias)) : value_of(bias)},
                     value_of(y));
         }
         on_chain_.insert(y.id);
@@ -297,8 +302,8 @@ class reader {
         };
         behind(op::div, add_floats(o, input::scales, {count}));
         if (has_zps(o)) behind(op::add, add_floats(o, input::zps, {count}));
-        add_node(op::quantize_linear,
-                {at, add_constant("one", data_type::f32, dims {}, std::vector<float> {1.0F})}, value_of(dst));
+        add_node(op::quantize_linear, {at, add_constant("one", data_type::f32, dims {}, std::vector<float> {1.0F})},
+                value_of(dst));
         return true;
     }
 

@@ -34,9 +34,9 @@ class no_constants : public constant_source {
     }
 };
 
-/// The matcher's graph. A MatMul between two Dequantize becomes MatMulInteger of what these read, Cast, Mul by x's scale
-/// times the scales of w, and Add of a bias; Quantize becomes Div, Add and a QuantizeLinear with scale 1, as oneDNN adds
-/// zps before it rounds and ONNX behind. Weights have no data.
+/// The matcher's graph. A MatMul between two Dequantize becomes MatMulInteger of what these read, Cast, Mul by x's
+/// scale times the scales of w, and Add of a bias; Quantize becomes Div, Add and a QuantizeLinear with scale 1, as
+/// oneDNN adds zps before it rounds and ONNX behind. Weights have no data.
 struct layer_graph {
     layers::match::graph g;
     std::vector<size_t> op_of;                  // for each node, the position of its op
