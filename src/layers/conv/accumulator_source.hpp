@@ -116,6 +116,12 @@ class accumulator_source {
     /// Thread-safe.
     virtual void for_each_block(const void *x, std::span<const std::int32_t> x_zero_points, workspace &memory,
             block_consumer consume) const = 0;
+    /// Writes all sums to y, channels last, those of a channel more by what it has in `initial`, which is readable for
+    /// 64 more. Or returns false and computes nothing, where sums cannot start from other values. Thread-safe.
+    virtual bool write_sums(const void * /*x*/, std::span<const std::int32_t> /*x_zero_points*/, workspace & /*memory*/,
+            const std::int32_t * /*initial*/, std::int32_t * /*y*/) const {
+        return false;
+    }
 };
 
 } // namespace dynquant::layers

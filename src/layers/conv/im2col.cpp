@@ -60,6 +60,24 @@ class im2col_convolution final : public accumulator_source {
 
     /// Rows of all images.
     void for_each_block(const void *x, zero_points of_x, workspace &memory, block_consumer consume) const override {
+        run(x, of_x, memory, {nullptr, nullptr}, consume);
+    }
+
+    bool write_sums(const void *x, zero_points of_x, workspace &memory, const std::int32_t *initial,
+            std::int32_t *y) const override {
+        if (!std::ranges::all_of(w_->products, &packed_product::takes_initial_sums)) return false;
+        run(x, of_x, memory, {y, initial}, [](const accumulator_block & /*written*/) {});
+        return true;
+    }
+
+  private:
+    /// Where the sums of all rows go, not to the memory of parts, and what they start from; or nothing.
+    struct destination {
+        std::int32_t *y;
+        const std::int32_t *initial;
+    };
+
+    void run(const void *x, zero_points of_x, workspace &memory, const destination &to, block_consumer consume) const {
         const auto all = p_.batch * rows_;
         if (all == 0) return;
         const auto *const from = static_cast<const std::byte *>(x);
@@ -67,7 +85,7 @@ class im2col_convolution final : public accumulator_source {
         if (all <= p_.filters && p_.groups == 1 && all * p_.filters <= max_shared_sums) {
             const auto &product = w_->products.front();
             const auto parts = parallel::parts_for_items(product.panels(), work);
-            if (parts > 1) return run_by_columns(from, of_x, parts, memory, consume);
+            if (parts > 1) return run_by_columns(from, of_x, parts, memory, to, consume);
         }
         const auto parts = parallel::parts_for_items(ceil_div(all, min_part_rows), work);
         const auto size = block_rows(all, parts), blocks = ceil_div(all, size);
@@ -76,13 +94,13 @@ class im2col_convolution final : public accumulator_source {
             auto &own = memory.parts[index];
             for (auto block = part.begin; block < part.end; ++block) {
                 const parallel::range rows {block * size, std::min(all, (block + 1) * size)};
-                multiply(from, of_x, rows, own, own.sums.data());
-                consume({rows, own.sums.data(), 0, p_.filters});
+                auto *const sums = to.y ? at(to.y, rows.begin) : own.sums.data();
+                multiply(from, of_x, rows, own, {sums, to.initial});
+                consume({rows, sums, 0, p_.filters});
             }
         });
     }
 
-  private:
     std::int64_t row_bytes() const { return taps_ * group_channels_; }
 
     /// Rows of the matrix and their sums fit in half of a second-level cache of 256 KiB. Weights that do not are read
@@ -107,8 +125,8 @@ class im2col_convolution final : public accumulator_source {
     static constexpr std::int64_t max_shared_sums = 256 * 1024;
 
     /// Shares out the columns, where x is smaller than the weights: each part reads some of these, and all of x.
-    void run_by_columns(
-            const std::byte *x, zero_points of_x, int parts, workspace &memory, block_consumer consume) const {
+    void run_by_columns(const std::byte *x, zero_points of_x, int parts, workspace &memory, const destination &to,
+            block_consumer consume) const {
         const auto all = p_.batch * rows_;
         prepare(memory, 1, all);
         auto &own = memory.parts.front();
@@ -121,7 +139,8 @@ class im2col_convolution final : public accumulator_source {
         for (std::int64_t i = 0; i < w_->lines; ++i)
             own.lines[static_cast<std::size_t>(i)] = first + i * line_bytes_;
         const auto &product = w_->products.front();
-        indirect_rows x_rows {own.lines.data(), row_bytes(), all};
+        auto *const sums = to.y ? to.y : own.sums.data();
+        indirect_rows x_rows {own.lines.data(), row_bytes(), all, nullptr, to.initial};
         if (product.takes_row_sums()) {
             auto *const row_sums = own.sums.data() + all * p_.filters;
             parallel::for_each_part(all, row_parts,
@@ -129,9 +148,9 @@ class im2col_convolution final : public accumulator_source {
             x_rows.sums = row_sums;
         }
         parallel::for_each_part(product.panels(), parts,
-                [&](parallel::range panels) { product.run(x_rows, panels, own.sums.data(), p_.filters); });
+                [&](parallel::range panels) { product.run(x_rows, panels, sums, p_.filters); });
         parallel::for_each_part(all, parallel::parts_for_items(all, all * p_.filters), [&](parallel::range rows) {
-            consume({rows, at(own.sums.data(), rows.begin), 0, p_.filters});
+            consume({rows, at(sums, rows.begin), 0, p_.filters});
         });
     }
 
@@ -151,22 +170,23 @@ class im2col_convolution final : public accumulator_source {
 
     /// Computes rows, numbered through all images, from line of y to line of y.
     void multiply(const std::byte *x, zero_points of_x, parallel::range rows, workspace::part &work,
-            std::int32_t *sums) const {
+            const destination &to) const {
         if (is_matrix_) {
             work.lines[0] = x + rows.begin * p_.channels;
-            return multiply_group(0, {work.lines.data(), p_.channels, rows.end - rows.begin}, work, sums);
+            return multiply_group(0, {work.lines.data(), p_.channels, rows.end - rows.begin}, work, to);
         }
         const auto columns = p_.window.y.back();
         auto copied = rows.begin; // rows from here on are to be copied
         const auto copy_until = [&](std::int64_t end) {
-            if (copied < end) multiply_copies(x, of_x, {copied, end}, work, at(sums, copied - rows.begin));
+            if (copied < end)
+                multiply_copies(x, of_x, {copied, end}, work, {at(to.y, copied - rows.begin), to.initial});
         };
         for (auto begin = rows.begin; begin < rows.end;) {
             const auto line = begin / columns * columns, end = std::min(rows.end, line + columns);
             const auto first = std::max(begin, line + interior_.begin), last = std::min(end, line + interior_.end);
             if (last - first >= min_direct_rows) {
                 copy_until(first);
-                multiply_in_place(x, of_x, {first, last}, work, at(sums, first - rows.begin));
+                multiply_in_place(x, of_x, {first, last}, work, {at(to.y, first - rows.begin), to.initial});
                 copied = last;
             }
             begin = end;
@@ -176,19 +196,21 @@ class im2col_convolution final : public accumulator_source {
 
     std::int32_t *at(std::int32_t *sums, std::int64_t row) const { return sums + row * p_.filters; }
 
-    void multiply_group(std::int64_t group, indirect_rows rows, workspace::part &work, std::int32_t *sums) const {
+    void multiply_group(std::int64_t group, indirect_rows rows, workspace::part &work, const destination &to) const {
         const auto &product = w_->products[static_cast<std::size_t>(group)];
         if (product.takes_row_sums()) {
             auto *const row_sums = work.sums.data() + std::ssize(work.sums) - rows.rows; // behind those of a block
             product.sum_rows(rows, {0, rows.rows}, row_sums);
             rows.sums = row_sums;
         }
-        product.run(rows, {0, product.panels()}, sums + group * (p_.filters / p_.groups), p_.filters);
+        const auto first = group * (p_.filters / p_.groups);
+        if (to.initial) rows.initial = to.initial + first;
+        product.run(rows, {0, product.panels()}, to.y + first, p_.filters);
     }
 
     /// Rows of one line of y whose windows do not leave x along the last dimension.
     void multiply_in_place(const std::byte *x, zero_points of_x, parallel::range rows, workspace::part &work,
-            std::int32_t *sums) const {
+            const destination &to) const {
         const auto &w = p_.window;
         const auto last = w.rank() - 1;
         const auto columns = w.y[last], line_taps = w.kernel[last], lines_of_image = rows_ / columns;
@@ -205,18 +227,18 @@ class im2col_convolution final : public accumulator_source {
                         ? padding
                         : x + image * image_bytes() + x_line * w.x[last] * p_.channels + offset + g * group_channels_;
             }
-            multiply_group(g, {work.lines.data(), w.strides[last] * p_.channels, rows.end - rows.begin}, work, sums);
+            multiply_group(g, {work.lines.data(), w.strides[last] * p_.channels, rows.end - rows.begin}, work, to);
         }
     }
 
     /// Gathers the windows into rows (im2col), then multiplies them.
     void multiply_copies(const std::byte *x, zero_points of_x, parallel::range rows, workspace::part &work,
-            std::int32_t *sums) const {
+            const destination &to) const {
         for (std::int64_t i = 0; i < w_->lines; ++i)
             work.lines[static_cast<std::size_t>(i)] = work.rows.data() + i * line_bytes_;
         for (std::int64_t g = 0; g < p_.groups; ++g) {
             gather(x, of_x, g, rows, work.rows.data());
-            multiply_group(g, {work.lines.data(), row_bytes(), rows.end - rows.begin}, work, sums);
+            multiply_group(g, {work.lines.data(), row_bytes(), rows.end - rows.begin}, work, to);
         }
     }
 

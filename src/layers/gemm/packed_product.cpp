@@ -234,12 +234,16 @@ void packed_product::add_up() {
 void packed_product::run(const indirect_rows &x, parallel::range panels, std::int32_t *y, std::int64_t y_stride) const {
     const auto own = own_panels();
     if (panels.end > own) {
-        narrower_->run(
-                x, {std::max<std::int64_t>(panels.begin - own, 0), panels.end - own}, y + problem_.columns, y_stride);
+        auto behind = x;
+        if (x.initial) behind.initial += problem_.columns;
+        narrower_->run(behind, {std::max<std::int64_t>(panels.begin - own, 0), panels.end - own}, y + problem_.columns,
+                y_stride);
         panels.end = own;
         if (panels.begin >= own) return;
     }
-    loop_.multiply(product_, x, panels, y, y_stride);
+    auto product = product_;
+    if (x.initial) product.compensation = x.initial;
+    loop_.multiply(product, x, panels, y, y_stride);
     if (problem_.w_zero_points.empty() || product_.zero_points) return;
     const auto first = panels.begin * loop_.columns, last = std::min(panels.end * loop_.columns, problem_.columns);
     subtract_row_sums(x, problem_.w_zero_points, {first, last}, y, y_stride);

@@ -26,6 +26,8 @@ struct indirect_rows {
     const std::byte *const *lines;
     std::int64_t stride, rows;
     const std::int32_t *sums = nullptr; // of each row, where weights have zero points
+    /// What the sums of each column start from, in place of panel_product::compensation, or null.
+    const std::int32_t *initial = nullptr;
 };
 
 /// Rows of x that a loop by vectors multiplies at once: their sums of a panel of four vectors stay in registers.
@@ -51,11 +53,11 @@ using multiply_panels_function = void (*)(
 /// A function and its panels.
 struct panel_loop {
     multiply_panels_function multiply;
-    std::int64_t columns;         // of a panel
-    std::int64_t depth;           // the rows of a line are padded to a multiple of this
-    std::int64_t interleaved = 4; // rows
-    bool has_excess = false;      // see saturation_excess.hpp
-    bool takes_zero_points = false;
+    std::int64_t columns;           // of a panel
+    std::int64_t depth;             // the rows of a line are padded to a multiple of this
+    std::int64_t interleaved = 4;   // rows
+    bool has_excess = false;        // see saturation_excess.hpp
+    bool takes_zero_points = false; // and starts from the initial sums
 };
 
 /// Panels of 1, 2, ... times as many columns as the first.

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "layers/gemm/packed_product.hpp"
 #include "layers/gemm/zero_points.hpp"
 #include "layers/layer/one_multiplier.hpp"
 #include "parallel/parallel.hpp"
@@ -152,10 +153,12 @@ layer::layer(const packed_layer &p, const dims &x)
         refuse(d_, e.status, e.what());
     }
     permutes_ = permutes_ && !sums_->takes_channels_first();
+    is_sums_ = d_.result == result_type::s32 && !d_.is_convolution && !d_.scales_by_row;
     join_positions();
     if (d_.x_zero_point || d_.scales_by_row) {
         fold_zero_point_into_bias(sums_->weight_sums(), d_.x_zero_point.value_or(0), d_.bias, bias_);
         repeat(bias_, joined_);
+        pad(bias_);
     }
     if (d_.prepare) quantizer_.emplace(d_.prepare, x, rows(), permutes_ ? channels_last_strides(x) : dims {});
 }
@@ -178,6 +181,11 @@ void layer::join_positions() {
         if (s.a.size() > 1) repeat(s.a, joined_);
         joined_views_.push_back({s.what, s.a, s.b, s.table});
     }
+}
+
+void layer::pad(std::vector<std::int32_t> &bias) const {
+    // Where there is no bias it becomes zeros, also of positions that the epilogue joins.
+    if (is_sums_) bias.resize(static_cast<std::size_t>(joined_ * channels_ + packed_product::padding_columns));
 }
 
 std::int64_t layer::rows() const {
@@ -257,8 +265,12 @@ void layer::run(const layer_arguments &given, workspace &memory) const {
     } else if (!d_.scales_by_row) {
         fold_zero_point_into_bias(sums_->weight_sums(), of_x.zero_points.front(), d_.bias, memory.bias);
         repeat(memory.bias, joined_);
+        pad(memory.bias);
         of_x.bias = memory.bias;
     }
+    if (is_sums_
+            && sums_->write_sums(x, of_x.zero_points, memory, of_x.bias.data(), static_cast<std::int32_t *>(given.y)))
+        return;
     sums_->for_each_block(x, of_x.zero_points, memory, [&](const accumulator_block &block) {
         block.plane == 0 ? finish_rows(block, of_x, given.y) : finish_planes(block, of_x, given.y);
     });
