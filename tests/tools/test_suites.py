@@ -9,7 +9,7 @@ from measure.models.texts import Tokenizer, items, sentences
 from measure.results import MACHINE, Measured, Processor
 from measure.run import write_tables
 from measure.sessions import PROVIDER, RUNTIME
-from measure.suites import convolutions, core, costs, dynamic, embeddings, large, layers, networks, nodes, random_layers, shares, weights
+from measure.suites import convolutions, core, costs, dynamic, embeddings, large, layers, networks, nodes, random_layers, shares, surroundings, weights
 
 
 def rows(tables, start):
@@ -167,6 +167,27 @@ class RandomLayers(unittest.TestCase):
         self.assertEqual([(row[0], row[-1]) for row in rows(tables, "the slowest of random layers, us (least)")],
                          [("layer 3", "0.90, left"), ("layer 1", "0.96"), ("layer 2", "0.99"), ("layer 0", "2.00")])
         self.assertEqual(rows(tables, "random layers"), [["4", "1", "2", "3", "1"]])
+
+
+class Surroundings(unittest.TestCase):
+    def test_names_are_unique_and_say_what_is_measured(self):
+        names = [case.name for case in surroundings.cases()]
+        self.assertEqual(len(names), len(set(names)))
+        for start in ("by row: 4096x16 by 16x24, int8", "shapes: 12 layers, 40 counts of rows", "creation: 1600 products", "DynamicQuantizeLinear: 2048"):
+            self.assertTrue(any(name.startswith(start) for name in names), start)
+
+    def test_units_and_whose_time_is_compared(self):
+        def measured(case, times, **facts):
+            return Measured("surroundings", case, 1, times, {name: some[0] for name, some in times.items()}, facts)
+
+        tables = surroundings.tables([
+            measured("by row: a", {RUNTIME: [8e-6], PROVIDER: [2e-6], surroundings.BY_ROW: [4e-6]}),
+            measured("creation: b", {RUNTIME: [3e-3], PROVIDER: [6e-3]}, nodes=25),
+            measured("DynamicQuantizeLinear: c", {RUNTIME: [3e-7], PROVIDER: [2e-7]})])  # fmt: skip
+        self.assertEqual(rows(tables, "one thread"), [
+            ["by row: a", "us", "8.00 (8.00)", "2.00 (2.00)", "4.00 (4.00)", "2.00", ""],
+            ["creation: b", "ms", "3.00 (3.00)", "6.00 (6.00)", "", "0.50", "25"],
+            ["DynamicQuantizeLinear: c", "ns a node", "300 (300)", "200 (200)", "", "1.50", ""]])  # fmt: skip
 
 
 class Weights(unittest.TestCase):

@@ -59,6 +59,9 @@ SUITES = {
                     ("--report",), ("dqmodel",), 200, threads=None),
     "digits": Suite("networks of handwritten digits, codified by dqmodel and compared with ONNX Runtime; two minutes", ("--report",), ("dqmodel",), 0,
                     threads=(), has_only=False),
+    "surroundings": Suite("what layers cost besides their products: scales by row of tiny weights, many shapes by turns, creation of many layers, "
+                          "DynamicQuantizeLinear of few elements; names begin with 'by row', 'shapes', 'creation', 'DynamicQuantizeLinear'; five minutes",
+                          ("--report",), ("dynquant_onnxruntime",), 30),
     "large": Suite("creation and memory of sessions of 64 MiB of int8 weights; two minutes", ("--report",), ("dynquant_onnxruntime",), 60),
 }  # fmt: skip
 

@@ -99,8 +99,8 @@ bool is_channels_last(const graph &g, const node &n) {
 std::string fast_in_ort_quantization(const graph &g, const node &n) {
     if (n.is(op::dynamic_quantize_linear)) {
         // Up to 2048 elements 1.04 to 1.3, since a fused node costs 0.2 us more than one of ONNX Runtime's; 2560 to
-        // 4096 0.94 to 1.01; Zen 4; 2026-11-28; sessions of 200 such nodes, a Cast behind each, command not written
-        // down. It looks for the extremes of more on one thread.
+        // 4096 0.94 to 1.01; Zen 4; 2026-11-28; `scripts/measure surroundings --only Dynamic`. It looks for the
+        // extremes of more on one thread.
         const auto &x = g.input(n, 0).shape;
         return is_known(x) && volume(*x).value_or(4096) <= 2048 ? "ONNX Runtime's is as fast for so few elements" : "";
     }
