@@ -319,17 +319,19 @@ class Narrow(unittest.TestCase):
 
     def test_what_is_as_fast_there_is_left(self):
         without_vectors = os.environ.get("DYNQUANT_MAX_ISA") == "scalar"
-        for (inner, columns, rows), claimed in {(64, 64, None): 1, (64, 63, None): 0, (1000, 31, None): 0, (128, 32, None): 1, (64, 64, 64): 1, (64, 64, 65): 0,
-                                                (191, 193, 65): 0, (192, 192, 65): 1}.items():
-            layer = layer_of(inner, columns, shape=[rows])
+        for (inner, columns, rows, kind), claimed in {
+                (64, 64, None, T.INT8): 1, (64, 63, None, T.INT8): 1, (1000, 31, None, T.INT8): 1, (512, 512, 1, T.INT8): 1, (512, 512, 64, T.INT8): 1,
+                (64, 64, 1024, T.INT8): 0, (64, 8, 256, T.INT8): 0, (512, 16, 512, T.INT8): 0, (300, 40, 100, T.FLOAT8E4M3FN): 1}.items():
+            layer = layer_of(inner, columns, kind=kind, shape=[rows])
             x = layer.draw_x(rows)
-            self.assertEqual(operators(layer.model(), {"x": x}, {"claim": "auto"})[NAME], 0 if without_vectors else claimed)
-            self.assertEqual(operators(layer.model(), {"x": x})[NAME], 1)
+            with self.subTest(inner=inner, columns=columns, rows=rows, kind=kind):
+                self.assertEqual(operators(layer.model(), {"x": x}, {"claim": "auto"})[NAME], 0 if without_vectors else claimed)
+                self.assertEqual(operators(layer.model(), {"x": x})[NAME], 1)
 
     def test_convolutions_that_are_as_fast_there_are_left(self):
         without_vectors = os.environ.get("DYNQUANT_MAX_ISA") == "scalar"
-        for (channels, filters, extents), claimed in {(64, 64, (7, 7)): 1, (64, 64, (5, 10)): 0, (256, 256, (20, 20)): 1, (256, 256, (401,)): 0,
-                                                      (255, 256, (14, 14)): 0, (64, 64, (None, 7)): 0}.items():
+        for (channels, filters, extents), claimed in {(64, 64, (7, 7)): 1, (64, 64, (28, 28)): 0, (256, 256, (7, 7)): 1, (512, 512, (49,)): 1,
+                                                      (64, 64, (None, 7)): 0, (512, 512, (None, 7)): 1}.items():
             nodes = [helper.make_node("DequantizeLinear", ["w", "s"], ["wf"]), helper.make_node("Conv", ["x", "wf"], ["y"])]
             w = np.ones((filters, channels, *[1] * len(extents)), np.int8)
             m = model(nodes, {"x": (T.FLOAT, [1, channels, *extents])}, {"y": (T.FLOAT, None)}, OPSET, {"w": w, "s": F(2)})

@@ -9,7 +9,7 @@ from measure.models.texts import Tokenizer, items, sentences
 from measure.results import MACHINE, Measured, Processor
 from measure.run import write_tables
 from measure.sessions import PROVIDER, RUNTIME
-from measure.suites import convolutions, core, costs, dynamic, embeddings, large, layers, networks, nodes, random_layers, shares, surroundings, weights
+from measure.suites import convolutions, core, costs, dynamic, embeddings, large, layers, networks, nodes, random_layers, shares, surroundings, weight_only_costs, weights
 
 
 def rows(tables, start):
@@ -188,6 +188,22 @@ class Surroundings(unittest.TestCase):
             ["by row: a", "us", "8.00 (8.00)", "2.00 (2.00)", "4.00 (4.00)", "2.00", ""],
             ["creation: b", "ms", "3.00 (3.00)", "6.00 (6.00)", "", "0.50", "25"],
             ["DynamicQuantizeLinear: c", "ns a node", "300 (300)", "200 (200)", "", "1.50", ""]])  # fmt: skip
+
+
+class WeightOnlyCosts(unittest.TestCase):
+    def test_they_are_the_same_each_time_and_differ(self):
+        some = weight_only_costs.cases()
+        self.assertEqual((some, len({one.name for one in some})), (weight_only_costs.cases(), 2 * weight_only_costs.COUNT))
+
+    def test_the_tables(self):
+        """Two layers: one product here takes 2 ns and in ONNX Runtime 1; the second is claimed, which takes twice the time."""
+        some = [Measured("weight_only_costs", f"layer {n}", 1, {PROVIDER: [2e-9 * n], RUNTIME: [1e-9 * n]}, {},
+                         {"kind": "products", "here": [0, n], "in_ort": [0, n], "left": n == 1}) for n in (1, 1000)]  # fmt: skip
+        tables = weight_only_costs.tables(some)
+        self.assertEqual(rows(tables, "weights alone | side"), [["products", "here", "{0, 2}", "1.00, 1.00, 1.00"],
+                                                                ["products", "in_ort", "{0, 1}", "1.00, 1.00, 1.00"]])
+        self.assertEqual(rows(tables, "weights alone | left"), [["products", "by weight_only_cost.cpp", "2", "1", "1", "1", "1.500", "2.00"],
+                                                                ["products", "by these constants", "2", "2", "0", "0", "1.000", "1.00"]])
 
 
 class Weights(unittest.TestCase):

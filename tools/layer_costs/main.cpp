@@ -1,5 +1,6 @@
 // layer_costs: times random convolutions by each algorithm that may compute them, on one thread, and prints for each a
-// line of JSON: what it is, what src/layers/conv/cost.hpp counts of it, and nanoseconds.
+// line of JSON: what it is, what src/layers/conv/cost.hpp counts of it, and nanoseconds. Or counts what weight-only
+// layers cost, which it is told.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -12,6 +13,7 @@
 #include "dynquant/version.hpp"
 #include "layers/conv/cost.hpp"
 #include "layers/layer/layer.hpp"
+#include "onnxruntime/common/weight_only_cost.hpp"
 #include "parallel/executor.hpp"
 #include "quantization/environment.hpp"
 #include "quantization/shape.hpp"
@@ -120,6 +122,22 @@ void print(const char *name, algorithm a, const convolution &c) {
     std::cout << line << '\n';
 }
 
+/// Reads lines of JSON from stdin.
+void count_weight_only() {
+    for (std::string line; std::getline(std::cin, line);) {
+        const auto of = nlohmann::json::parse(line);
+        const std::string weights = of["weights"];
+        const auto type = weights == "int4" ? data_type::s4 : weights == "float8" ? data_type::f8_e4m3 : data_type::s8;
+        const onnxruntime::weight_only_extents e {of["is_convolution"], of["rows"], of["inner"], of["columns"],
+                of["block"], type, of["scales_are_along_rows"]};
+        const auto available = environment::usable_features();
+        const auto counts = onnxruntime::counts_of(e, available);
+        std::cout << nlohmann::json {{"here", counts.here}, {"in_ort", counts.in_ort},
+                {"left", onnxruntime::costs_less_in_ort(e, available)}}
+                  << '\n';
+    }
+}
+
 } // namespace
 } // namespace dynquant::layers
 
@@ -133,7 +151,13 @@ int main(int argc, char **argv) {
     app.set_version_flag("--version",
             std::to_string(DYNQUANT_VERSION_MAJOR) + "." + std::to_string(DYNQUANT_VERSION_MINOR) + "."
                     + std::to_string(DYNQUANT_VERSION_PATCH));
+    bool counts_weight_only = false;
+    app.add_flag("--weight-only", counts_weight_only, "count what the layers on stdin cost, and time nothing");
     CLI11_PARSE(app, argc, argv);
+    if (counts_weight_only) {
+        layers::count_weight_only();
+        return 0;
+    }
     const parallel::executor here {[] { return 1; }, parallel::run_here, parallel::tbb_executor.elements_per_part};
     const parallel::scoped_executor on_one_thread(here);
     layers::generator draw(seed);

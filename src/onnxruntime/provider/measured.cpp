@@ -1,9 +1,9 @@
 // What is as fast in ONNX Runtime, by measurement.
 #include <algorithm>
-#include <optional>
 
 #include "layers/match/weight_only_weights.hpp"
 #include "onnx/element_type.hpp"
+#include "onnxruntime/common/weight_only_cost.hpp"
 #include "onnxruntime/provider/left_to_ort.hpp"
 #include "quantization/environment.hpp"
 #include "quantization/shape.hpp"
@@ -15,17 +15,15 @@ namespace {
 
 namespace type = onnx::type;
 
-enum class layer_kind { int8_product, uint8_product, uint8_convolution, weight_only_product, weight_only_convolution };
+enum class layer_kind { int8_product, uint8_product, uint8_convolution };
 enum class vnni { any, with, without };
 using enum layer_kind;
 using enum vnni;
 
 /// The extents of a layer that measurements depend on. A convolution has its filters as columns, `of_group` of them in
-/// each group, the channels of a group as inner, and its positions as rows. No rows: they are known when it runs.
+/// each group, and the channels of a group as inner.
 struct extents {
     std::int64_t weights = 0, inner = 0, columns = 0, taps = 0, of_group = 0;
-    std::optional<std::int64_t> rows = {};
-    std::int64_t block = 0; // of rows of weights that share a scale
 };
 
 /// Layers that take as long here as in ONNX Runtime, or longer.
@@ -51,28 +49,6 @@ constexpr measurement measurements[] = {
         {uint8_convolution, without, [](auto &e) { return e.taps == 1 && e.columns <= 8; }},
         {uint8_convolution, without,
                 [](auto &e) { return e.taps != 1 && e.inner <= 4 && e.inner * e.taps <= 4 * e.of_group; }},
-        // Weight-only products, whose steps have a pass of their own.
-        // 1.6 to 2.9 by 64 rows and more; Zen 3; 2026-11-25; command not written down.
-        {weight_only_product, any, [](auto &e) { return e.columns < 32; }},
-        // Nothing of this row was written down but its date, 2026-11-25.
-        {weight_only_product, any, [](auto &e) { return e.weights < 64 * 64; }},
-        // 128 and 1024 rows by 64 x 64 1.03 and 1.14, by 128 x 128 0.98 and 1.06, by 192 x 192 0.94 and 1.00;
-        // Zen 3; 2026-11-26; command not written down.
-        {weight_only_product, any, [](auto &e) { return e.rows > 64 && e.weights < 192 * 192; }},
-        // Short blocks have a scale for each of many sums. 1.04 to 1.33 by 8, 1.06 to 1.11 by 16; Zen 4;
-        // 2026-11-28; `scripts/measure random_layers`.
-        {weight_only_product, with, [](auto &e) { return e.rows >= 32 && e.block > 0 && e.block <= 8; }},
-        {weight_only_product, with, [](auto &e) { return e.rows >= 48 && e.block > 0 && e.block <= 16; }},
-        // Where panels of 32 columns have much padding. 1.06 to 1.22; the same.
-        {weight_only_product, with,
-                [](auto &e) { return e.rows >= 48 && 10 * round_up(e.columns, 32) >= 13 * e.columns; }},
-        // Weight-only 1x1 convolutions, whose sums are transposed. Of the first row nothing was written down.
-        {weight_only_convolution, any, [](auto &e) { return e.columns < 32 || e.weights < 64 * 64 || !e.rows; }},
-        // 1.02 to 1.5, but 0.3 to 0.97 by 49 positions; Zen 3; 2026-11-25; `scripts/measure weights` has 49 positions,
-        // of others the command was not written down.
-        {weight_only_convolution, any, [](auto &e) { return e.rows > 49 && (e.columns < 256 || e.inner < 256); }},
-        // 784 positions 1.01, up to 400 0.78 to 0.99; Zen 3; 2026-11-25; command not written down.
-        {weight_only_convolution, any, [](auto &e) { return e.rows > 400; }},
 };
 
 const measurement *find(layer_kind kind, const extents &e) {
@@ -138,19 +114,28 @@ std::string fast_in_ort_product(const graph &g, const node &n) {
 
 std::string fast_in_ort_weight_only(const graph &g, const layers::match::layer_match &m) {
     if (!targets::has(environment::usable_features(), targets::avx2)) return "without AVX2 it would be slow";
-    const auto &product = g.nodes[m.product];
-    const auto &w = g.input(g.nodes[m.dequantize], 0).known->shape;
-    const bool is_convolution = product.is(op::conv);
+    const auto &product = g.nodes[m.product], &dequantize = g.nodes[m.dequantize];
+    const auto &w = g.input(dequantize, 0), &x = g.input(product, 0), &scale = g.input(dequantize, 1);
+    const auto &shape = w.known->shape;
     const std::size_t columns = layers::match::has_transposed_weights(product) ? 0 : 1;
-    extents e {volume(w).value_or(0), w[1 - columns], w[columns]};
-    if (const auto &x = g.input(product, 0).shape; x && x->size() > (is_convolution ? 2 : 0)) {
-        const auto rows = is_convolution ? dims(x->begin() + 2, x->end()) : dims(x->begin(), x->end() - 1);
-        if (is_known(rows)) e.rows = volume(rows);
+    weight_only_extents e {product.is(op::conv)};
+    e.rows = e.is_convolution ? 1024 : 16; // where they are known when it runs: an image, the middle of 1 to 256 rows
+    if (x.shape && x.shape->size() > (e.is_convolution ? 2 : 0)) {
+        const auto rows = e.is_convolution ? dims(x.shape->begin() + 2, x.shape->end())
+                                           : dims(x.shape->begin(), x.shape->end() - 1);
+        constexpr auto most = std::int64_t {1} << 44;
+        if (is_known(rows)) e.rows = std::min(volume(rows).value_or(most), most);
     }
-    e.block = g.nodes[m.dequantize].get("block_size", std::int64_t {0});
-    return find(is_convolution ? weight_only_convolution : weight_only_product, e)
-            ? "ONNX Runtime's nodes are as fast for such extents"
-            : "";
+    e.inner = shape[1 - columns];
+    e.columns = shape[columns];
+    e.block = std::clamp(dequantize.get("block_size", std::int64_t {0}), std::int64_t {0}, e.inner);
+    e.weights = *w.type;
+    const auto axis = dequantize.get("axis", std::int64_t {1}), rank = std::ssize(shape);
+    const auto behind = (axis < 0 ? axis + rank : axis) + 1;
+    e.scales_are_along_rows = scale.shape && volume(*scale.shape) != 1 && behind > 0 && behind <= rank
+            && volume(dims(shape.begin() + behind, shape.end())) == 1;
+    return costs_less_in_ort(e, environment::usable_features()) ? "ONNX Runtime's nodes are as fast for such extents"
+                                                                : "";
 }
 
 } // namespace dynquant::onnxruntime

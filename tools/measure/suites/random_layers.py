@@ -63,7 +63,8 @@ def layers() -> list[Layer]:
 
 @dataclasses.dataclass(frozen=True)
 class WeightOnly:
-    """A product of floats by weights of 8 or 4 bits. block: rows of weights with a scale; 0: one scale; 1: one for each column."""
+    """A product of floats by weights of 8 or 4 bits. block: rows of weights with a scale; 0: one scale; 1: one for each column.
+    image: of a convolution of one tap, whose weights are transposed; its positions are the rows."""
 
     rows: int
     inner: int
@@ -72,38 +73,43 @@ class WeightOnly:
     block: int
     is_transposed: bool
     relu: bool
+    image: tuple[int, ...] = ()
 
     @property
     def name(self) -> str:
         scales = {0: "a scale", 1: "scales of columns"}.get(self.block, f"blocks of {self.block}")
-        return (f"weights alone: {self.rows}x{self.inner} by {self.inner}x{self.columns}, {self.weights}, {scales}"
+        rows = "x".join(map(str, self.image or [self.rows]))
+        return (f"weights alone: {rows}x{self.inner} by {self.inner}x{self.columns}, {self.weights}, {scales}"
                 f"{', transposed' if self.is_transposed else ''}{', Relu' if self.relu else ''}")  # fmt: skip
 
     def model(self) -> bytes:
         graph, of = Graph(), numpy.random.default_rng(0)
         turned = (lambda *extents: extents[::-1]) if self.is_transposed else (lambda *extents: extents)
         kind = {"int8": TensorProto.INT8, "uint8": TensorProto.UINT8, "int4": TensorProto.INT4, "float8": TensorProto.FLOAT8E4M3FN}[self.weights]
-        shape, codes = turned(self.inner, self.columns), of.integers(0, 7, self.inner * self.columns)
+        taps = tuple(1 for _ in self.image)
+        shape, codes = (*turned(self.inner, self.columns), *taps), of.integers(0, 7, self.inner * self.columns)
         if self.weights == "float8":
             graph.constants.append(helper.make_tensor("w", kind, shape, codes.astype(numpy.uint8).tobytes(), raw=True))
         else:
             graph.constants.append(helper.make_tensor("w", kind, shape, codes.tolist()))
         axis = int(self.is_transposed)
-        extents = {0: (), 1: (self.columns,)}.get(self.block, turned(-(-self.inner // max(self.block, 1)), self.columns))
+        extents = {0: (), 1: (self.columns,)}.get(self.block, (*turned(-(-self.inner // max(self.block, 1)), self.columns), *taps))
         attributes = {0: {}, 1: {"axis": 1 - axis}}.get(self.block, {"axis": axis, "block_size": self.block})
         w = graph.op("DequantizeLinear", "w", numpy.full(extents, 0.01, numpy.float32), **attributes)
         bias = numpy.full(self.columns, 0.5, numpy.float32)
-        y = graph.op("Gemm", "x", w, bias, transB=1) if self.is_transposed else graph.op("MatMul", "x", w)
+        y = graph.op("Conv", "x", w, bias) if self.image else graph.op("Gemm", "x", w, bias, transB=1) if self.is_transposed else graph.op("MatMul", "x", w)
         if self.relu:
             y = graph.op("Neg", graph.op("Relu", y))
-        return graph.model({"x": (TensorProto.FLOAT, [self.rows, self.inner])}, {y: (TensorProto.FLOAT, None)}, 21)
+        return graph.model({"x": (TensorProto.FLOAT, self.x().shape)}, {y: (TensorProto.FLOAT, None)}, 21)
+
+    def x(self) -> numpy.ndarray:
+        return numpy.random.default_rng(1).standard_normal((1, self.inner, *self.image) if self.image else (self.rows, self.inner), numpy.float32)
 
     def measure(self, threads: int, provider: Peer, rounds: int, seconds: float) -> Measured:
         sessions = {peer.name: session(self.model(), peer, threads) for peer in (Peer(RUNTIME), provider)}
-        x = {"x": numpy.random.default_rng(1).standard_normal((self.rows, self.inner), numpy.float32)}
         parts = [part for part in sessions[PROVIDER].get_provider_graph_assignment_info() if part.ep_name == EP_NAME]
-        is_claimed = any(node.op_type in ("MatMul", "Gemm") for part in parts for node in part.get_nodes())
-        turns = take_turns({name: bound(one, x) for name, one in sessions.items()}, rounds, seconds)
+        is_claimed = any(node.op_type in ("MatMul", "Gemm", "Conv") for part in parts for node in part.get_nodes())
+        turns = take_turns({name: bound(one, {"x": self.x()}) for name, one in sessions.items()}, rounds, seconds)
         return Measured("random_layers", self.name, threads, *turns, {"claimed": is_claimed})
 
 

@@ -1,0 +1,96 @@
+"""What layers whose weights alone are quantized take here and in ONNX Runtime, and the constants of
+src/onnxruntime/common/weight_only_cost.cpp that fit best."""
+
+import argparse
+import dataclasses
+import json
+import math
+import random
+import subprocess
+from collections.abc import Callable, Iterator
+
+import numpy
+
+from ..results import Measured
+from ..sessions import PROVIDER, RUNTIME, provider_peer
+from ..tables import table
+from ..turns import chosen
+from .costs import fitted
+from .random_layers import MOST_PRODUCTS, WeightOnly, _log, _near
+
+COUNT, SEED = 500, 57  # of each kind
+KINDS = "products", "convolutions"
+SIDES = {"here": PROVIDER, "in_ort": RUNTIME}
+
+
+def _drawn(of: random.Random, kind: str) -> WeightOnly:
+    weights = of.choice(("int8", "int8", "uint8", "int4", "float8"))
+    if kind == "products":
+        rows = of.choice((_log(of, 1, 512), _near(of, 1, 1, 4, 16, 48, 64)))
+        return WeightOnly(rows, _log(of, 16, 2048), _log(of, 4, 2048), weights, of.choice((0, 1, 1, 8, 16, 32, 64, 128)), of.random() < 0.5, relu=True)
+    image = _log(of, 1, 60), _log(of, 1, 60)
+    return WeightOnly(math.prod(image), _log(of, 16, 1024), _log(of, 4, 1024), weights, of.choice((0, 1, 1, 1, 32, 64)), True, True, image)
+
+
+def cases() -> list[WeightOnly]:
+    of, result = random.Random(SEED), []
+    for kind in KINDS:
+        some: dict[str, WeightOnly] = {}
+        while len(some) < COUNT:
+            one = _drawn(of, kind)
+            if one.rows * one.inner * one.columns <= 2 * MOST_PRODUCTS and one.block <= one.inner:
+                some[one.name] = one
+        result += some.values()
+    return result
+
+
+def extents(one: WeightOnly) -> dict:
+    along_rows = one.block > 1 if one.is_transposed else one.block == 1
+    return {"is_convolution": bool(one.image), "rows": one.rows, "inner": one.inner, "columns": one.columns, "weights": one.weights,
+            "block": one.block if one.block > 1 else 0, "scales_are_along_rows": along_rows}  # fmt: skip
+
+
+def measure(given: argparse.Namespace, say: Callable) -> Iterator[Measured]:
+    provider = dataclasses.replace(provider_peer(given.build), options={"claim": "all"})
+    some = cases()
+    lines = "".join(json.dumps(extents(one)) + "\n" for one in some)
+    counted = subprocess.run([given.build / "tools/layer_costs/layer_costs", "--weight-only"], input=lines, check=True, capture_output=True, text=True)
+    counts = {one.name: json.loads(line) for one, line in zip(some, counted.stdout.splitlines(), strict=True)}
+    for one, threads in chosen(some, given, say):
+        measured = one.measure(threads, provider, given.rounds, given.seconds)
+        if measured.facts["claimed"]:  # else ONNX Runtime makes a node of its own of it
+            measured.suite = "weight_only_costs"
+            measured.facts = {"kind": KINDS[bool(one.image)], **counts[one.name]}
+            yield measured
+
+
+def _left(name: str, some: list[Measured], is_left: numpy.ndarray) -> list[str]:
+    """What leaving these costs, of the time of the faster side."""
+    ratios = numpy.array([m.ratio(RUNTIME, PROVIDER) for m in some])
+    times_best = numpy.maximum(ratios, 1) / numpy.where(is_left, 1, ratios)
+    slower = (ratios < 0.95) & ~is_left
+    return [some[0].facts["kind"], name, *map(str, (len(some), is_left.sum(), (times_best > 1.03).sum(), slower.sum())), f"{times_best.mean():.3f}",
+            f"{times_best.max():.2f}"]  # fmt: skip
+
+
+def tables(results: list[Measured]) -> dict[str, list[str]]:
+    rows, left = [], []
+    for kind in KINDS:
+        some = [m for m in results if m.facts["kind"] == kind]
+        if not some:
+            continue
+        costs = {}
+        for side, peer in SIDES.items():
+            counts = numpy.array([m.facts[side] for m in some])
+            times = 1e9 * numpy.array([m.median(peer) for m in some])
+            constants = fitted(counts, times)
+            costs[side] = counts @ constants
+            quantiles = ", ".join(f"{q:.2f}" for q in numpy.quantile(costs[side] / times, (0.05, 0.5, 0.95)))
+            rows.append([kind, side, "{" + ", ".join(f"{c:.3g}" for c in constants) + "}", quantiles])
+        left.append(_left("by weight_only_cost.cpp", some, numpy.array([m.facts["left"] for m in some])))
+        left.append(_left("by these constants", some, costs["in_ort"] < costs["here"]))
+    return {
+        "weight-only costs": table(["weights alone", "side", "constants", "cost / time: 5 %, median, 95 %"], rows),
+        "left": table(["weights alone", "left", "measured", "left", "decided wrong by 3 %", "claimed, below 0.95", "time / that of the faster side, mean",
+                       "most"], left),
+    }  # fmt: skip
