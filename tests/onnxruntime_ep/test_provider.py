@@ -156,7 +156,7 @@ class Claims(unittest.TestCase):
                 (conv(7, 3, 3, 3), np.uint8, None, without_vnni), (conv(6, 3, 3, 3), np.uint8, None, never),
                 (conv(7, 3, 3, 3), np.int8, None, never), (conv(12, 4, 3, 3), np.uint8, None, without_vnni),
                 (conv(32, 5, 3, 3), np.uint8, None, never), (conv(9, 1, 3, 3, group=3), np.uint8, None, without_vnni),
-                (conv(8, 1, 3, 3, group=4), np.uint8, None, never),
+                (conv(8, 1, 3, 3, group=4), np.uint8, None, never), (conv(12, 1, 3, 3, group=12), np.uint8, None, never),
                 (("MatMulInteger", (64, 64), {}), np.uint8, None, always),
                 (("MatMulInteger", (64, 65), {}), np.uint8, None, without_vnni),
                 (("MatMulInteger", (128, 128), {}), np.uint8, None, without_vnni),
