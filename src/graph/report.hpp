@@ -11,7 +11,7 @@ namespace dynquant::graph::core {
 /// is left to oneDNN, and why. error: what was wrong.
 void report(const char *event, const std::string &text);
 
-/// Reports an op that oneDNN fuses with others in a partition of its own. known_error: "" or ", which ...".
+/// Reports an op that oneDNN fuses with others in a partition of its own. known_error: "" or ", and ...".
 void report_fused(const op_record &op, const std::string &known_error);
 
 /// Calls f and reports an error that it throws.

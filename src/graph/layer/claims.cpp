@@ -98,9 +98,9 @@ void report_taken(const std::vector<chain> &chains) {
 
 /// What is known to be wrong with what oneDNN fuses.
 std::string known_error(const op_record &op) {
-    if (has_several_zps(op)) return ", which takes the first of its zps for all channels";
+    if (has_several_zps(op)) return ", and takes the first of its zps for all channels";
     const bool is_quantize = op.kind == dnnl_graph_op_quantize || op.kind == dnnl_graph_op_dynamic_quantize;
-    return is_quantize ? ", which multiplies by 1 / scale, so that results next to ties may differ by 1" : "";
+    return is_quantize ? ", and multiplies by 1 / scale, so that results next to ties may differ by 1" : "";
 }
 
 } // namespace
