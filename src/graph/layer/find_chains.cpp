@@ -75,11 +75,18 @@ class finder {
         const auto found = producers_.find(c.x().id);
         if (found == producers_.end() || c.dequantize_w == c.dequantize_x) return;
         const auto &q = ops_[found->second];
+        if (is_of_another(found->second)) return; // which ends with it
         if (q->kind != dnnl_graph_op_quantize && q->kind != dnnl_graph_op_dynamic_quantize) return;
         if (!is_read_by_one(c.dequantize_x->outputs.front().id)) return;
         for (const auto &t : q->outputs)
             if (!is_read_by_one(t.id) || ops_[consumers_.at(t.id).front()] != c.dequantize_x) return;
         c.quantize_x = q;
+    }
+
+    bool is_of_another(size_t op) const {
+        for (size_t n = 0; n < is_taken_.size(); ++n)
+            if (read_.op_of[n] == op && is_taken_[n]) return true;
+        return false;
     }
 
     bool is_read_by_one(size_t id) const {
