@@ -28,10 +28,13 @@ std::optional<std::vector<bool>> varying_dims(const op_record &op, const c_logic
         result.at(static_cast<size_t>(axis)) = true;
         return result;
     }
-    if (!dims_known(src)) return std::nullopt;
     const auto stated = grouping_of(op, src.ndims);
-    for (int d = 0; d < src.ndims; ++d)
-        result[static_cast<size_t>(d)] = stated.varies_along(d) && stated.at(d) < src.dims[d];
+    for (int d = 0; d < src.ndims; ++d) {
+        if (!stated.varies_along(d)) continue;
+        const bool is_unknown = src.dims[d] == unknown;
+        if (is_unknown && stated.at(d) != 1) return std::nullopt; // one group or several
+        result[static_cast<size_t>(d)] = is_unknown || stated.at(d) < src.dims[d];
+    }
     return result;
 }
 
