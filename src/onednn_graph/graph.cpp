@@ -155,10 +155,12 @@ dnnl_status_t dnnl_graph_graph_get_partitions(
             auto found = core::partitions_of(*state->around);
             for (size_t i = 0; i < std::min(num, found.size()); ++i) {
                 partitions[i] = found[i].handle.release();
-                if (found[i].layer)
-                    claims().put(partitions[i], std::make_shared<const claim>(claim {found[i].layer, state->mode, true}));
-                else
+                if (!found[i].layer) {
                     claim_partition(*state, partitions[i]);
+                    continue;
+                }
+                claims().put(partitions[i], std::make_shared<const claim>(claim {found[i].layer, state->mode, true}));
+                core::report("claim", found[i].layer->label());
             }
             return dnnl_success;
         }
