@@ -56,6 +56,10 @@ class reader {
         for (size_t i = 0; i < ops.size(); ++i)
             for (const auto &t : ops[i]->outputs)
                 producers_[t.id] = i;
+        for (const auto &o : ops)
+            if (o->kind == dnnl_graph_op_matmul)
+                for (size_t i = 0; i < std::min<size_t>(o->inputs.size(), matmul::bias); ++i)
+                    multiplied_.insert(o->inputs[i].id);
     }
 
     layer_graph read() {
@@ -146,18 +150,21 @@ class reader {
         result_.g.values[index].known = match::constant {type, std::move(shape), bytes.data()};
         return index;
     }
+    /// Of more than a vector only the shape, which no layer has.
     size_t add_floats(const op_record &o, size_t input, const dims &shape) {
-        return add_constant(concat("input ", input, " of ", label(o)), data_type::f32, shape,
-                constants_.floats(o, input, *volume(shape)));
+        const bool is_vector = std::ranges::count_if(shape, [](auto extent) { return extent > 1; }) <= 1;
+        return add_constant(concat("input ", input), data_type::f32, shape,
+                constants_.floats(o, input, is_vector ? *volume(shape) : 0));
     }
 
     // ---- Functions of what comes from a product ----
 
     bool is_on_chain(const c_logical_tensor &t) const { return on_chain_.contains(t.id); }
 
-    /// A parameter of an operator, which the matcher wants to be constant.
+    /// A parameter of an operator, which the matcher wants to be constant. What is multiplied too is within a layer,
+    /// not at its ports.
     bool is_operand(const c_logical_tensor &t) const {
-        return !is_on_chain(t) && t.data_type == dnnl_f32 && dims_known(t);
+        return !is_on_chain(t) && t.data_type == dnnl_f32 && dims_known(t) && !multiplied_.contains(t.id);
     }
 
     void read_function(const op_record &o, op what, std::initializer_list<const char *> attributes = {}) {
@@ -312,6 +319,7 @@ class reader {
     std::map<size_t, size_t> producers_; // positions of ops, by id of a logical tensor
     std::map<size_t, size_t> values_;    // by id of a logical tensor
     std::set<size_t> on_chain_;          // ids of floats that come from a product
+    std::set<size_t> multiplied_;        // ids of what MatMuls multiply
     size_t position_ = 0;                // of the op that is read
     layer_graph result_;
 };
