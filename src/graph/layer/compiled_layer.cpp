@@ -215,12 +215,9 @@ class compiled_layer : public compiled {
         const auto &t = s_.ports[port];
         for (const auto &op : s_.ops.ops)
             for (size_t i = 0; i < op->inputs.size(); ++i)
-                if (port < s_.inputs && op->inputs[i].id == t.id) {
-                    const auto *schema = find_schema(*op);
-                    refuse(*op, dnnl_invalid_arguments, schema ? schema->inputs[i].name : concat("input ", i),
-                            ": expected a buffer, given a null pointer",
+                if (port < s_.inputs && op->inputs[i].id == t.id)
+                    refuse(*op, dnnl_invalid_arguments, input_name(*op, i), ": expected a buffer, given a null pointer",
                             t.property == dnnl_graph_tensor_property_constant ? " for a constant tensor" : "");
-                }
         refuse(s_.ops.last(), dnnl_invalid_arguments, "dst: expected a buffer, given a null pointer");
     }
 

@@ -16,12 +16,6 @@
 namespace dynquant::graph::core {
 namespace {
 
-std::string input_name(const op_record &op, size_t i) {
-    if (const auto *schema = find_schema(op)) return schema->inputs[i].name;
-    if (op.kind != dnnl_graph_op_matmul) return concat("input ", i);
-    return i == matmul::src ? "src" : i == matmul::weights ? "weights" : "bias";
-}
-
 matrices matrices_of(const op_record &product, const char *name, const c_logical_tensor &t, bool is_transposed) {
     if (t.ndims < 2) refuse(product, dnnl_invalid_shape, name, ": expected rank 2 or more, given ", t.ndims);
     const auto extents = dims_of(t), strides = strides_of(t);
@@ -220,7 +214,7 @@ class shaper {
         if (c.ops.size() == s_.ops.ops.size()) return;
         if (c.behind.size() == s_.ops.behind.size())
             refuse(*s_.ops.product, dnnl_invalid_shape, "src: expected what one op quantizes for it");
-        refuse(*s_.ops.behind[c.behind.size()], dnnl_invalid_shape, c.end);
+        refuse(*s_.ops.product, dnnl_invalid_shape, c.end);
     }
 
     static constexpr std::int64_t most = std::int64_t {1} << 44;
@@ -233,6 +227,12 @@ class shaper {
 };
 
 } // namespace
+
+std::string input_name(const op_record &op, size_t i) {
+    if (const auto *schema = find_schema(op)) return schema->inputs[i].name;
+    if (op.kind != dnnl_graph_op_matmul) return concat("input ", i);
+    return i == matmul::src ? "src" : i == matmul::weights ? "weights" : "bias";
+}
 
 std::int64_t matrices::count() const {
     return volume(batch).value_or(0);

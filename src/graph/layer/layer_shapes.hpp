@@ -34,6 +34,9 @@ struct layer_shapes {
     size_t port_of(size_t id) const; // among the inputs; -1 where there is none
 };
 
+/// What messages call an input of an op.
+std::string input_name(const op_record &op, size_t i);
+
 /// Throws for logical tensors that do not fit each other.
 layer_shapes make_shapes(const chain &c, logical_tensors inputs, logical_tensors outputs, dnnl_fpmath_mode_t mode);
 
