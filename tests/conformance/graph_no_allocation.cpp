@@ -48,5 +48,72 @@ TEST(graph_no_allocation, in_a_static_op_per_tensor) {
     EXPECT_EQ(dst, std::vector<std::uint8_t>(256, 2));
 }
 
+/// Dequantize of both sides, by row and by column, MatMul with a bias, Multiply, and DynamicQuantize of the result. The
+/// run gives all scales and zps.
+struct layer_of_ports {
+    static constexpr std::int64_t rows = 5, inner = 48, columns = 20;
+    lt x = u8(0, {rows, inner}), x_scales = f32(1, {rows}), x_zps = s32(2, {rows}), x_real = f32(3, {rows, inner});
+    lt w = {10, type::s8, {inner, columns}, layout::strided, lt::property_type::constant};
+    lt w_scales = f32(11, {columns}), w_zps = s32(12, {columns}), w_real = f32(13, {inner, columns});
+    lt bias = f32(20, {columns}), sums = f32(21, {rows, columns}), factor = f32(22, {1}),
+       scaled = f32(23, {rows, columns});
+    lt y_scale = f32(24, {1}), y_zp = s32(25, {1}), y = s8(26, {rows, columns});
+
+    dg::partition partition() const {
+        dg::graph graph(dg::engine::kind::cpu);
+        dg::op dx(100, kind::DynamicDequantize, {x, x_scales, x_zps}, {x_real}, "dx");
+        dg::op dw(101, kind::DynamicDequantize, {w, w_scales, w_zps}, {w_real}, "dw");
+        graph.add_op(dx.set_attr<std::string>(attr::qtype, "per_channel").set_attr<std::int64_t>(attr::axis, 0));
+        graph.add_op(dw.set_attr<std::string>(attr::qtype, "per_channel").set_attr<std::int64_t>(attr::axis, 1));
+        graph.add_op(dg::op(102, kind::MatMul, {x_real, w_real, bias}, {sums}, "product"));
+        graph.add_op(dg::op(103, kind::Multiply, {sums, factor}, {scaled}, "times"));
+        graph.add_op(dg::op(104, kind::DynamicQuantize, {scaled, y_scale, y_zp}, {y}, "qy"));
+        graph.finalize();
+        return graph.get_partitions().at(0);
+    }
+};
+
+TEST(graph_no_allocation, in_a_layer_whose_weights_are_constant) {
+    const layer_of_ports l;
+    constexpr auto rows = std::size_t {l.rows}, inner = std::size_t {l.inner}, columns = std::size_t {l.columns};
+    std::vector<std::uint8_t> x(rows * inner, 5);
+    std::vector<std::int8_t> w(inner * columns, 3), y(rows * columns);
+    std::vector<float> x_scales(rows, 0.5F), w_scales(columns, 0.25F), bias(columns, 1), factor = {2}, y_scale = {1};
+    std::vector<std::int32_t> x_zps(rows, 4), w_zps(columns, 1), y_zp = {-7};
+    const std::vector<lt> inputs
+            = {l.x, l.x_scales, l.x_zps, l.w, l.w_scales, l.w_zps, l.bias, l.factor, l.y_scale, l.y_zp};
+    const auto compiled = l.partition().compile(inputs, {l.y}, cpu());
+    EXPECT_EQ(allocations_of(compiled,
+                      {tensor_of(l.x, x), tensor_of(l.x_scales, x_scales), tensor_of(l.x_zps, x_zps), tensor_of(l.w, w),
+                              tensor_of(l.w_scales, w_scales), tensor_of(l.w_zps, w_zps), tensor_of(l.bias, bias),
+                              tensor_of(l.factor, factor), tensor_of(l.y_scale, y_scale), tensor_of(l.y_zp, y_zp)},
+                      {tensor_of(l.y, y)}),
+            0);
+    EXPECT_EQ(y, std::vector<std::int8_t>(rows * columns, 19)); // (48 * 1 * 2 * 0.125 + 1) * 2 - 7
+}
+
+TEST(graph_no_allocation, in_a_layer_that_quantizes_x_by_computed_scales) {
+    const lt raw = f32(0, {4, 32}), x = s8(1, {4, 32}), x_scales = f32(2, {4}), x_real = f32(3, {4, 32});
+    const lt w(10, type::s8, {32, 8}, layout::strided, lt::property_type::constant);
+    const lt w_scale = f32(11, {1}), w_real = f32(13, {32, 8}), y = f32(20, {4, 8});
+    dg::graph graph(dg::engine::kind::cpu);
+    dg::op quantize(100, kind::DynamicQuantize, {raw}, {x, x_scales}, "q");
+    dg::op dequantize(101, kind::DynamicDequantize, {x, x_scales}, {x_real}, "dx");
+    quantize.set_attr<std::string>(dg::own::scale_rule, "absmax").set_attr(dg::own::narrow, true);
+    graph.add_op(quantize.set_attr<std::int64_t>(dg::newer::mask, 1));
+    graph.add_op(dequantize.set_attr<std::int64_t>(dg::newer::mask, 1));
+    graph.add_op(dg::op(102, kind::DynamicDequantize, {w, w_scale}, {w_real}, "dw"));
+    graph.add_op(dg::op(103, kind::MatMul, {x_real, w_real}, {y}, "product"));
+    graph.finalize();
+    const auto partitions = graph.get_partitions();
+    ASSERT_EQ(partitions.size(), 1U);
+    std::vector<float> from(4 * 32, 127), scale = {0.5F}, to(4 * 8);
+    std::vector<std::int8_t> weights(32 * 8, 2);
+    EXPECT_EQ(allocations_of(partitions.front().compile({raw, w, w_scale}, {y}, cpu()),
+                      {tensor_of(raw, from), tensor_of(w, weights), tensor_of(w_scale, scale)}, {tensor_of(y, to)}),
+            0);
+    EXPECT_EQ(to, std::vector<float>(4 * 8, 127 * 32)); // codes 127, the scale 1; 2 * 0.5
+}
+
 } // namespace
 } // namespace dynquant::test

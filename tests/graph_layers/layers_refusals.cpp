@@ -1,0 +1,276 @@
+// Layers refuse wrong logical tensors at compile and missing buffers at execute, by status and message, and write
+// nothing. What DYNQUANT_VERBOSE=1, which ctest sets, prints of them: with the drop-in it also has the messages.
+#include "by_hand.hpp"
+#include "support/program.hpp"
+
+namespace dynquant::test {
+namespace {
+
+const std::string line = "dynquant_verbose,graph,";
+
+/// Whether f() throws with this status, and says this: in the error, or in the drop-in's line.
+template <typename F>
+testing::AssertionResult refuses(F &&f, dnnl_status_t status, const std::string &message) {
+    std::optional<dnnl_status_t> given;
+    std::string said;
+    const auto printed = printed_by([&] {
+        try {
+            f();
+        } catch (const dnnl::error &e) {
+            given = e.status;
+            said = e.message;
+        }
+    });
+#if defined(DYNQUANT_TEST_DROP_IN)
+    const auto start = printed.rfind(line + "error,cpu,");
+    said = start == std::string::npos ? "" : printed.substr(start + line.size() + 10);
+    if (!said.empty()) said.pop_back();
+#endif
+    if (given == status && said == message) return testing::AssertionSuccess();
+    return testing::AssertionFailure() << "expected status " << status << ": " << message << "\n   given status "
+                                       << (given ? *given : dnnl_success) << ": " << said << "\n" << printed;
+}
+
+const std::string dx = "op 100 'dx' (DynamicDequantize): ", dw = "op 101 'dw' (DynamicDequantize): ",
+                  product = "op 102 'product' (MatMul): ";
+
+/// Whether compile refuses the small chain, of which only ranks are known before, with one logical tensor changed.
+testing::AssertionResult compile_refuses(
+        const std::vector<lt> &changed, dnnl_status_t status, const std::string &message) {
+    small_chain p;
+    p.x = lt(0, type::u8, 2, layout::strided);
+    p.x_real = lt(3, type::f32, 2, layout::strided);
+    p.x_scale = lt(1, type::f32, 1, layout::strided);
+    p.x_zp = lt(2, type::s32, 1, layout::strided);
+    p.w_scales = lt(11, type::f32, 1, layout::strided);
+    p.w_zps = lt(12, type::s32, 1, layout::strided);
+    p.product = lt(20, type::f32, 2, layout::strided);
+    p.set_up();
+    p.then({103, kind::Add, {p.product, f32(30, {2})}, {}, "add"}, f32(21, {unknown, 2}));
+    p.give_data().give(small_chain().x_scale, floats {0.5F}).give(small_chain().x_zp, std::vector<std::int32_t> {3});
+    p.give(small_chain().w_scales, floats {2, 0.25F}).give(small_chain().w_zps, std::vector<std::int32_t> {0, 1});
+    p.give(f32(30, {2}), floats {0, 0});
+    const auto partitions = partitions_of(p);
+    if (partitions.size() != 1) return testing::AssertionFailure() << partitions.size() << " partitions";
+    if (compile(partitions.front(), p).run(p.data) != bytes_of(small_product))
+        return testing::AssertionFailure() << "the unchanged chain is wrong";
+    for (const auto &t : changed)
+        (t.get_id() == 21 ? p.y : p.inputs[t.get_id()]) = t;
+    return refuses([&] { compile(partitions.front(), p); }, status, message);
+}
+
+TEST(layers_refusals, dims_that_do_not_multiply) {
+    EXPECT_TRUE(compile_refuses({u8(0, {2, 4})}, dnnl_invalid_shape,
+            product + "weights: expected 4 rows, as many as src has columns (2x4), given 3 (3x2)"));
+    EXPECT_TRUE(compile_refuses({u8(0, {3})}, dnnl_invalid_shape, dx + "dst: expected rank 1, given 2"));
+}
+
+TEST(layers_refusals, batches_that_do_not_broadcast) {
+    small_chain p;
+    p.x = u8(0, {2, 2, 3});
+    p.x_real = f32(3, {2, 2, 3});
+    p.w = s8(10, {3, 3, 2});
+    p.w_real = f32(13, {3, 3, 2});
+    p.product = lt(20, type::f32, 3, layout::strided);
+    p.ops = {p.dequantize_x(), by_channel(p.dequantize_w(), 2), p.matmul()};
+    p.y = p.product;
+    p.give_data();
+    p.inputs[0] = p.x;
+    p.inputs[10] = p.w;
+    const auto partitions = partitions_of(p);
+    ASSERT_EQ(partitions.size(), 1U);
+    EXPECT_TRUE(refuses([&] { compile(partitions.front(), p); }, dnnl_invalid_shape,
+            product + "weights: expected batch dims that broadcast with those of src, 2, given 3"));
+}
+
+TEST(layers_refusals, dims_of_dst_other_than_the_product_gives) {
+    EXPECT_TRUE(compile_refuses({f32(21, {3, 2})}, dnnl_invalid_shape,
+            "op 103 'add' (Add): dst: expected dims 2x2, given 3x2"));
+    EXPECT_TRUE(compile_refuses({f32(21, {2, 2, 1})}, dnnl_invalid_shape,
+            "op 103 'add' (Add): dst: expected rank 2, given 3"));
+    EXPECT_TRUE(compile_refuses({lt(21, type::f32, {2, 2}, dims {1, 1})}, dnnl_invalid_shape,
+            "op 103 'add' (Add): dst: expected strides by which no two elements overlap, given 1x1"));
+    EXPECT_TRUE(compile_refuses({s8(21, {2, 2})}, dnnl_invalid_data_type,
+            "op 103 'add' (Add): dst: expected data type f32, as the op has it, given s8"));
+}
+
+TEST(layers_refusals, counts_of_scales_and_zps) {
+    EXPECT_TRUE(compile_refuses({f32(1, {2})}, dnnl_invalid_shape,
+            dx + "scales: expected 1 element (qtype per_tensor), given 2"));
+    EXPECT_TRUE(compile_refuses({s32(2, {3})}, dnnl_invalid_shape,
+            dx + "zps: expected 1 element (qtype per_tensor), given 3"));
+    EXPECT_TRUE(compile_refuses({f32(11, {3})}, dnnl_invalid_shape,
+            dw + "scales: expected 2 elements (dims[1] of src), given 3"));
+    EXPECT_TRUE(compile_refuses({s32(12, {1})}, dnnl_invalid_shape,
+            dw + "zps: expected 2 elements (dims[1] of src), given 1"));
+}
+
+TEST(layers_refusals, other_data_types_at_compile) {
+    EXPECT_TRUE(compile_refuses({s8(0, {2, 3})}, dnnl_invalid_data_type,
+            dx + "src: expected data type u8, as the op has it, given s8"));
+    EXPECT_TRUE(compile_refuses({u8(10, {3, 2})}, dnnl_invalid_data_type,
+            dw + "src: expected data type s8, as the op has it, given u8"));
+    EXPECT_TRUE(compile_refuses({s32(30, {2})}, dnnl_invalid_data_type,
+            "op 103 'add' (Add): input 1: expected data type f32, as the op has it, given s32"));
+}
+
+TEST(layers_refusals, other_dims_of_operands_at_compile) {
+    EXPECT_TRUE(compile_refuses({f32(30, {3})}, dnnl_invalid_shape,
+            product + "node '103 'add'' (Add): 'input 1': expected one value, or one for each channel of shape 2x2, given "
+                      "shape 3"));
+    EXPECT_TRUE(compile_refuses({lt(30, type::f32, dims {unknown}, layout::strided)}, dnnl_invalid_shape,
+            "op 103 'add' (Add): input 1: expected known dims, given ?"));
+    EXPECT_TRUE(compile_refuses({f32(30, {2, 2})}, dnnl_invalid_shape,
+            product + "node '103 'add'' (Add): 'input 1': expected one value, or one for each channel of shape 2x2, given "
+                      "shape 2x2"));
+}
+
+TEST(layers_refusals, logical_tensors_that_compile_is_not_given) {
+    const small_chain p = small_chain().give_data();
+    const auto partition = partitions_of(p).front();
+    for (const auto &[id, where] : {std::pair<std::size_t, std::string> {0, dx + "src"}, {1, dx + "scales"},
+                 {2, dx + "zps"}, {10, dw + "src"}, {11, dw + "scales"}, {12, dw + "zps"}}) {
+        std::vector<lt> inputs;
+        std::string ids;
+        for (const auto &port : partition.get_input_ports())
+            if (port.get_id() != id) {
+                inputs.push_back(p.inputs.at(port.get_id()));
+                ids += (ids.empty() ? "" : ", ") + std::to_string(port.get_id());
+            }
+        const auto expected = where + ": expected logical tensor " + std::to_string(id)
+                + " among the inputs of compile, given " + ids;
+        EXPECT_TRUE(refuses([&] { partition.compile(inputs, {p.y}, cpu()); }, dnnl_invalid_arguments, expected));
+    }
+    EXPECT_TRUE(refuses([&] { partition.compile(compile(partition, p).inputs, {}, cpu()); }, dnnl_invalid_arguments,
+            product + "dst: expected logical tensor 20 among the outputs of compile, given none"));
+}
+
+TEST(layers_refusals, null_buffers_of_each_port) {
+    auto p = small_chain(property::constant).give_data();
+    const lt bias = f32(30, {2}), factor = f32(31, {1}), scaled = f32(21, {2, 2}), codes = s8(22, {2, 2}),
+             y_scale = f32(32, {1}), y_zp = s32(33, {1}), raw = f32(70, {2, 3});
+    p.ops.back().add_input(bias);
+    p.ops.insert(p.ops.begin(), {99, kind::DynamicQuantize, {raw, p.x_scale, p.x_zp}, {p.x}, "qx"});
+    p.then({103, kind::Multiply, {p.product, factor}, {}, "times"}, scaled);
+    p.then({104, kind::DynamicQuantize, {scaled, y_scale, y_zp}, {}, "qy"}, codes);
+    p.give(bias, floats {1, 2}).give(factor, floats {2}).give(y_scale, floats {0.25F}).give(raw, floats(6, 1.0F));
+    p.give(y_zp, std::vector<std::int32_t> {-1});
+    const auto c = compile_layer(p);
+    const std::string qx = "op 99 'qx' (DynamicQuantize): ", qy = "op 104 'qy' (DynamicQuantize): ";
+    const std::map<std::size_t, std::string> ports = {{70, qx + "src"}, {1, qx + "scales"}, {2, qx + "zps"},
+            {10, dw + "src"}, {11, dw + "scales"}, {12, dw + "zps"}, {30, product + "bias"},
+            {31, "op 103 'times' (Multiply): input 1"}, {32, qy + "scales"}, {33, qy + "zps"}, {22, qy + "dst"}};
+    ASSERT_EQ(c.inputs.size() + 1, ports.size());
+    for (const bool has_run : {false, true})
+        for (const auto &[missing, where] : ports) {
+            auto data = p.data;
+            bytes y(4, std::byte {0x77});
+            const auto run = [&](std::optional<std::size_t> without) {
+                std::vector<dg::tensor> in, out;
+                const auto add = [&](auto &list, const lt &t, bytes &buffer) {
+                    list.emplace_back(t, cpu(), t.get_id() == without ? nullptr : buffer.data());
+                };
+                for (const auto &t : c.inputs)
+                    add(in, t, data.at(t.get_id()));
+                add(out, codes, y);
+                dg::stream stream(const_cast<dg::engine &>(cpu()));
+                c.partition.execute(stream, in, out);
+            };
+            if (has_run) run({});
+            std::ranges::fill(y, std::byte {0x77});
+            EXPECT_TRUE(refuses([&] { run(missing); }, dnnl_invalid_arguments,
+                    where + ": expected a buffer, given a null pointer"
+                            + (missing == 10 ? " for a constant tensor" : "")));
+            EXPECT_EQ(y, bytes(4, std::byte {0x77})) << where << " was missed too late";
+        }
+}
+
+TEST(layers_refusals, wrong_counts_of_tensors_at_execute) {
+    const auto p = small_chain().give_data();
+    const auto c = compile_layer(p);
+    dg::stream stream(const_cast<dg::engine &>(cpu()));
+    std::vector<float> value(4, 9);
+    const std::vector<dg::tensor> one = {{p.y, cpu(), value.data()}}, two = {one[0], one[0]};
+    const std::vector<dg::tensor> all(6, one[0]);
+    const std::string where
+            = "op 102 'product' (MatMul) with op 100 'dx' (DynamicDequantize), op 101 'dw' (DynamicDequantize): ";
+    EXPECT_TRUE(refuses([&] { c.partition.execute(stream, one, one); }, dnnl_invalid_arguments,
+            where + "inputs: expected 6 tensors, as compile was given, given 1"));
+    EXPECT_TRUE(refuses([&] { c.partition.execute(stream, all, two); }, dnnl_invalid_arguments,
+            where + "outputs: expected 1 tensor, as compile was given, given 2"));
+    EXPECT_EQ(value, floats(4, 9));
+}
+
+// ---- Lines of DYNQUANT_VERBOSE=1 ----
+
+TEST(layers_verbose, each_op_of_a_layer_is_claimed) {
+    const auto p = small_chain().give_data();
+    const std::string in_layer = ": in the layer of op 102 'product' (MatMul)\n";
+    std::string expected = line + "claim,cpu,op 100 'dx' (DynamicDequantize)" + in_layer + line
+            + "claim,cpu,op 101 'dw' (DynamicDequantize)" + in_layer;
+    expected += line
+            + "claim,cpu,op 102 'product' (MatMul) with op 100 'dx' (DynamicDequantize), op 101 'dw' "
+              "(DynamicDequantize)\n";
+    EXPECT_EQ(printed_by([&] { partitions_of(p); }), expected);
+}
+
+/// What get_partitions prints of a graph.
+std::string printed_of(const program &p, dg::partition::policy policy = dg::partition::policy::fusion) {
+    return printed_by([&] { partitions_of(p, policy); });
+}
+
+TEST(layers_verbose, ops_that_are_no_layer_say_why) {
+    auto p = small_chain();
+    p.x_real = lt(3, type::bf16, {2, 3}, layout::strided);
+    p.w_real = lt(13, type::bf16, {3, 2}, layout::strided);
+    p.product = lt(20, type::bf16, {2, 2}, layout::strided);
+    p.set_up();
+    EXPECT_TRUE(contains(printed_of(p),
+            line + "leave,cpu," + product + "oneDNN multiplies floats, as it is no layer: " + dx
+                    + "dst: expected f32, given bf16\n"));
+    p = small_chain();
+    p.ops[1] = by_channel(p.dequantize_w(), 0); // along the terms of a sum
+    p.ops[1] = dg::op(101, kind::DynamicDequantize, {p.w, f32(11, {3})}, {p.w_real}, "dw");
+    p.ops[1] = by_channel(p.ops[1], 0);
+    EXPECT_TRUE(contains(printed_of(p),
+            line + "leave,cpu," + product + "oneDNN multiplies floats, as it is no layer: op 101 'dw' "
+                    + "(DynamicDequantize): expected one scale for all of a column of MatMul's weights, given several\n"));
+    p = small_chain();
+    p.ops.erase(p.ops.begin() + 1); // floats as weights
+    EXPECT_TRUE(contains(printed_of(p),
+            line + "leave,cpu," + product + "oneDNN multiplies floats, as it is no layer: weights: expected the result "
+                    + "of Dequantize or DynamicDequantize\n"));
+}
+
+TEST(layers_verbose, ops_that_onednn_fuses_are_left) {
+    program p;
+    const lt x = u8(0, {2, 3}), w = s8(1, {3, 2}, property::constant), x_real = f32(2, {2, 3}), w_real = f32(3, {3, 2}),
+             sums = f32(4, {2, 2});
+    const auto ops = [&](const numbers &zps) {
+        p.ops = {with_scales({10, kind::Dequantize, {x}, {x_real}, "dx"}, {0.5F}, {3}),
+                with_scales(by_channel({11, kind::Dequantize, {w}, {w_real}, "dw"}, 1), {1, 2}, zps),
+                {12, kind::MatMul, {x_real, w_real}, {sums}, "product"},
+                with_scales({13, kind::Quantize, {sums}, {u8(5, {2, 2})}, "q"}, {0.25F}, {1})};
+    };
+    const std::string behind = "; partition::policy::debug fuses none\n";
+    ops({0, 0});
+    EXPECT_EQ(printed_of(p),
+            line + "leave,cpu,op 10 'dx' (Dequantize): oneDNN fuses it with other ops" + behind + line
+                    + "leave,cpu,op 11 'dw' (Dequantize): oneDNN fuses it with other ops" + behind + line
+                    + "leave,cpu,op 13 'q' (Quantize): oneDNN fuses it with other ops, which multiplies by 1 / scale, so "
+                      "that results next to ties may differ by 1"
+                    + behind);
+    ops({0, 1});
+    const std::string in_layer = ": in the layer of op 12 'product' (MatMul)\n";
+    EXPECT_EQ(printed_of(p),
+            line + "claim,cpu,op 10 'dx' (Dequantize)" + in_layer + line + "claim,cpu,op 11 'dw' (Dequantize)" + in_layer
+                    + line + "claim,cpu,op 13 'q' (Quantize)" + in_layer + line
+                    + "claim,cpu,op 12 'product' (MatMul) with op 10 'dx' (Dequantize), op 11 'dw' (Dequantize), op 13 "
+                      "'q' (Quantize)\n");
+    EXPECT_EQ(printed_of(p, dg::partition::policy::debug),
+            line + "claim,cpu,op 10 'dx' (Dequantize)\n" + line + "claim,cpu,op 11 'dw' (Dequantize)\n" + line
+                    + "claim,cpu,op 13 'q' (Quantize)\n");
+}
+
+} // namespace
+} // namespace dynquant::test
