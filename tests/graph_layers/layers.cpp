@@ -657,6 +657,132 @@ TEST(layers, take_an_x_whose_layout_onednn_chose) {
     EXPECT_EQ(data_of(p, 20), (floats {0, 0, -8, 2.25F}));
 }
 
+TEST(layers, take_an_x_that_an_f32_product_gives_in_a_layout_of_its_choice) {
+    auto p = small_chain().give_data();
+    const lt a = f32(70, {2, 2}), b = f32(71, {2, 3}), raw = lt(72, type::f32, {2, 3}, layout::any);
+    p.ops.insert(p.ops.begin(),
+            {{110, kind::MatMul, {a, b}, {raw}, "floats"},
+                    {111, kind::DynamicQuantize, {raw, p.x_scale, p.x_zp}, {p.x}, "q"}});
+    p.give(a, floats {1, 0, 0, 1}).give(b, floats {-1, -0.5F, 0, 0.5F, 1, 1.5F});
+    const auto partitions = partitions_of(p);
+    EXPECT_EQ(ops_of(partitions), (std::vector<id_list> {{110}, {111, 100, 101, 102}}));
+    run_in_order(partitions, p);
+    EXPECT_EQ(data_of(p, 20), small_product);
+}
+
+TEST(layers, take_an_x_that_a_convolution_gives_in_a_layout_of_its_choice) {
+    small_chain p;
+    const lt image = f32(70, {1, 8, 2, 3}), filters(71, type::f32, {16, 8, 1, 1}, layout::strided, property::constant);
+    const lt raw(72, type::f32, {1, 16, 2, 3}, layout::any);
+    p.x = u8(0, {1, 16, 2, 3});
+    p.x_real = f32(3, {1, 16, 2, 3});
+    p.product = f32(20, {1, 16, 2, 2});
+    p.set_up();
+    dg::op convolution(110, kind::Convolution, {image, filters}, {raw}, "convolution");
+    for (const auto name : {attr::strides, attr::dilations})
+        convolution.set_attr(name, numbers {1, 1});
+    for (const auto name : {attr::pads_begin, attr::pads_end})
+        convolution.set_attr(name, numbers {0, 0});
+    convolution.set_attr<std::string>(attr::data_format, "NCX").set_attr<std::string>(attr::weights_format, "OIX");
+    p.ops.insert(p.ops.begin(), {convolution, {111, kind::DynamicQuantize, {raw, p.x_scale, p.x_zp}, {p.x}, "q"}});
+    p.give_data();
+    floats pixels, weights(16 * 8), expected;
+    for (int c = 0; c < 8; ++c)
+        pixels.insert(pixels.end(), {-1, -0.5F, 0, 0.5F, 1, 1.5F});
+    for (std::size_t f = 0; f < 16; ++f) {
+        weights[f * 8 + f % 8] = 1;
+        expected.insert(expected.end(), small_product.begin(), small_product.end());
+    }
+    p.give(image, pixels).give(filters, weights);
+    run_in_order(partitions_of(p), p);
+    EXPECT_EQ(data_of(p, 20), expected);
+}
+
+TEST(layers, take_results_of_layout_any_within) {
+    auto p = small_chain();
+    const lt raw = f32(70, {2, 3});
+    p.x = lt(0, type::u8, {2, 3}, layout::any);
+    p.x_real = lt(3, type::f32, {2, 3}, layout::any);
+    p.w_real = lt(13, type::f32, {3, 2}, layout::any);
+    p.product = lt(20, type::f32, {2, 2}, layout::any);
+    p.set_up();
+    p.ops.insert(p.ops.begin(), {111, kind::DynamicQuantize, {raw, p.x_scale, p.x_zp}, {p.x}, "q"});
+    p.then({103, kind::ReLU, {p.product}, {}, "relu"}, lt(21, type::f32, {2, 2}, layout::any));
+    p.give_data().give(raw, floats {-1, -0.5F, 0, 0.5F, 1, 1.5F});
+    EXPECT_EQ(layer_gives(p), (floats {0, 0.375F, 0, 2.25F}));
+}
+
+TEST(layers, end_at_what_takes_a_product_twice_or_second) {
+    const lt operand = f32(30, {2}), result = f32(21, {2, 2});
+    struct {
+        dg::op op;
+        floats expected;
+    } const cases[] = {
+            {{103, kind::Multiply, {f32(20, {2, 2}), f32(20, {2, 2})}, {result}, "square"}, {25, 0.140625F, 64, 5.0625F}},
+            {{103, kind::Add, {f32(20, {2, 2}), f32(20, {2, 2})}, {result}, "twice"}, {-10, 0.75F, -16, 4.5F}},
+            {{103, kind::Subtract, {operand, f32(20, {2, 2})}, {result}, "less"}, {6, 1.625F, 9, -0.25F}},
+            {{103, kind::Divide, {operand, f32(20, {2, 2})}, {result}, "by"}, {-0.2F, 2 / 0.375F, -0.125F, 2 / 2.25F}},
+    };
+    for (const auto &[op, expected] : cases) {
+        auto p = small_chain().give_data();
+        p.ops.push_back(op);
+        p.give(operand, floats {1, 2});
+        const auto partitions = partitions_of(p);
+        EXPECT_EQ(ops_of(partitions), (std::vector<id_list> {{100, 101, 102}, {103}}));
+        run_in_order(partitions, p);
+        EXPECT_EQ(data_of(p, 21), expected);
+    }
+}
+
+TEST(layers, take_operands_of_rank_0) {
+    auto p = small_chain().give_data();
+    const lt operand = f32(30, {}), result = f32(21, {2, 2});
+    p.then({103, kind::Multiply, {p.product, operand}, {}, "twice"}, result).give(operand, floats {2});
+    EXPECT_EQ(layer_gives(p), (floats {-10, 0.75F, -16, 4.5F}));
+}
+
+TEST(layers, end_where_an_operand_is_no_vector_of_columns) {
+    for (const auto &[operand, expected] : {std::pair<lt, floats> {f32(30, {2, 2}), {-4, 2.375F, -5, 6.25F}},
+                 {f32(30, {2, 1}), {-4, 1.375F, -6, 4.25F}}}) {
+        auto p = small_chain().give_data();
+        p.then({103, kind::Add, {p.product, operand}, {}, "add"}, f32(21, {2, 2}));
+        p.give(operand, operand.get_dims().back() == 2 ? floats {1, 2, 3, 4} : floats {1, 2});
+        const auto partitions = partitions_of(p);
+        EXPECT_EQ(ops_of(partitions), (std::vector<id_list> {{100, 101, 102}, {103}}));
+        run_in_order(partitions, p);
+        EXPECT_EQ(data_of(p, 21), expected);
+    }
+}
+
+TEST(layers, are_not_made_where_the_rank_of_x_is_unknown) {
+    small_chain p; // which may be 1
+    p.x = lt(0, type::u8, layout::strided);
+    p.x_real = lt(3, type::f32, layout::strided);
+    p.product = lt(20, type::f32, layout::strided);
+    p.set_up();
+    const auto partitions = partitions_of(p);
+    EXPECT_EQ(ops_of(partitions), (std::vector<id_list> {{100}, {101}, {102}}));
+}
+
+TEST(layers, of_one_x_may_take_what_another_gives) {
+    auto p = small_chain().give_data();
+    const lt second = f32(60, {2, 2}), summed = f32(61, {2, 2}), w2 = s8(50, {3, 2}), w2_real = f32(52, {3, 2});
+    p.ops.push_back({110, kind::DynamicDequantize, {w2, p.x_scale}, {w2_real}, "dw2"});
+    p.ops.push_back({111, kind::MatMul, {p.x_real, w2_real}, {second}, "product2"});
+    // The second product's maximum by column is the first one's bias.
+    p.ops.push_back(dg::op(112, kind::ReduceMax, {second}, {f32(63, {1, 2})}, "max")
+                            .set_attr(attr::axes, numbers {0})
+                            .set_attr<bool>(attr::keep_dims, true));
+    p.then({113, kind::Add, {p.product, f32(63, {1, 2})}, {}, "add"}, summed);
+    p.give(w2, std::vector<std::int8_t> {4, 0, 0, 4, 0, 4});
+    const auto partitions = partitions_of(p);
+    EXPECT_EQ(ops_of(partitions), (std::vector<id_list> {{110, 111}, {112}, {100, 101, 102, 113}}));
+    run_in_order(partitions, p);
+    // -2 -1 0, 1 2 3 times 4 0, 0 4, 0 4, a quarter: -2 -1, 1 5.
+    EXPECT_EQ(data_of(p, 60), (floats {-2, -1, 1, 5}));
+    EXPECT_EQ(data_of(p, 61), (floats {-4, 5.375F, -7, 7.25F}));
+}
+
 TEST(layers, take_the_first_of_two_ops_with_one_id) {
     auto p = small_chain().give_data();
     dg::graph graph(dg::engine::kind::cpu);
