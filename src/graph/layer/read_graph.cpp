@@ -233,7 +233,8 @@ class reader {
         const auto &wt = w.inputs.front(), &xt = x.inputs.front();
         if (!dims_known(wt) || wt.ndims < 2)
             return concat("weights: expected known dims, at least 2, given ", describe_dims(wt));
-        if (rank_known(xt) && xt.ndims < 2) return concat("src: expected rank 2 or more, given ", xt.ndims);
+        if (!rank_known(xt) || xt.ndims < 2) // a vector would be multiplied otherwise
+            return concat("src: expected a known rank of 2 or more, given ", rank_known(xt) ? concat(xt.ndims) : "?");
         if (o.outputs.front().data_type != dnnl_f32)
             return concat("dst: expected f32, given ", name_of(o.outputs.front().data_type));
         const auto of_x = varying_dims(x, xt), of_w = varying_dims(w, wt);
