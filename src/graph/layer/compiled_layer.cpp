@@ -144,6 +144,8 @@ class compiled_layer : public compiled {
             for (size_t i = 0; i < ops.quantize_x->inputs.size(); ++i)
                 quantize_inputs_[i] = port(*ops.quantize_x, i);
             computes_scales_ = core::computes_scales(*ops.quantize_x);
+            computed_count_ = static_cast<size_t>(
+                    volume(parameter_dims(s_.of_x.src.dims, s_.quantize_x->scales.block)).value_or(0));
             options opts;
             opts.name = core::label(*ops.quantize_x);
             quantize_ = prefix_errors(*ops.quantize_x, [&] { return kernels::prepare(*s_.quantize_x, opts, kernels); });
@@ -172,6 +174,7 @@ class compiled_layer : public compiled {
         list_constants();
         y_count_ = static_cast<std::int64_t>(s_.x_of.size());
         is_joined_ = s_.w.count() == 1;
+        rows_ = is_joined_ ? s_.x.count() * s_.x.rows : s_.x.rows;
     }
 
     std::string label() const override { return label_; }
@@ -229,12 +232,12 @@ class compiled_layer : public compiled {
     void list_constants() {
         const auto add = [&](const op_record &op, size_t i) {
             const auto port = op.inputs.size() > i ? s_.port_of(op.inputs[i].id) : none;
-            if (port != none) constants_.push_back(port);
+            if (port != none) constants_.push_back({port, bytes_spanned(s_.ports[port])});
         };
         const auto &ops = s_.ops;
         add(*ops.dequantize_w, input::zps);
-        for (const auto port : constants_)
-            of_zero_points_ += bytes_spanned(s_.ports[port]);
+        for (const auto &c : constants_)
+            of_zero_points_ += c.bytes;
         add(*ops.dequantize_w, input::scales);
         add(*ops.product, matmul::bias);
         for (const auto &op : ops.behind)
@@ -293,11 +296,9 @@ class compiled_layer : public compiled {
             args.src = given(input::src);
             args.dst = layers::workspace::ensure_size(m.quantized, elements);
             if (computes_scales_) {
-                const auto count =
-                        static_cast<size_t>(*volume(parameter_dims(s_.of_x.src.dims, s_.quantize_x->scales.block)));
                 args.second_scales = given(global_scale);
-                args.computed_scales = layers::workspace::ensure_size(m.computed_scales, 4 * count);
-                args.computed_zero_points = layers::workspace::ensure_size(m.computed_zero_points, count);
+                args.computed_scales = layers::workspace::ensure_size(m.computed_scales, 4 * computed_count_);
+                args.computed_zero_points = layers::workspace::ensure_size(m.computed_zero_points, computed_count_);
             } else {
                 args.scales = given(input::scales);
                 args.zero_points = given(input::zps);
@@ -333,10 +334,9 @@ class compiled_layer : public compiled {
     bool has_key(const binding &b, const memory &m) const {
         if (b.w && b.w != m.buffers[w_]) return false;
         const auto *at = b.key.data();
-        for (const auto port : constants_) {
-            const auto bytes = bytes_spanned(s_.ports[port]);
-            if (bytes != 0 && std::memcmp(at, m.buffers[port], bytes) != 0) return false;
-            at += bytes;
+        for (const auto &c : constants_) {
+            if (c.bytes != 0 && std::memcmp(at, m.buffers[c.port], c.bytes) != 0) return false;
+            at += c.bytes;
         }
         return true;
     }
@@ -414,15 +414,10 @@ class compiled_layer : public compiled {
         return d;
     }
 
-    dims x_of_one_layer() const {
-        const auto rows = is_joined_ ? s_.x.count() * s_.x.rows : s_.x.rows;
-        return {rows, s_.x.columns};
-    }
-
     std::shared_ptr<const binding> bind(const memory &m) const {
         auto b = std::make_shared<binding>();
-        for (const auto port : constants_)
-            b->key.insert(b->key.end(), m.buffers[port], m.buffers[port] + bytes_spanned(s_.ports[port]));
+        for (const auto &c : constants_)
+            b->key.insert(b->key.end(), m.buffers[c.port], m.buffers[c.port] + c.bytes);
         if (keeps_weights_) b->w = m.buffers[w_];
         const auto packed_before = bindings_.find([&](const binding &other) {
             return b->w && other.w == b->w
@@ -441,7 +436,7 @@ class compiled_layer : public compiled {
                 p.packed = before
                         ? std::make_unique<const layers::packed_layer>(p.description, *before)
                         : std::make_unique<const layers::packed_layer>(p.description, weights_of(m, i), features_);
-                p.layer = std::make_unique<const layers::layer>(*p.packed, x_of_one_layer());
+                p.layer = std::make_unique<const layers::layer>(*p.packed, dims {rows_, s_.x.columns});
             }
             b->parts.push_back(std::move(p));
         }
@@ -468,7 +463,7 @@ class compiled_layer : public compiled {
         if (!y_is_dense_) y = layers::workspace::ensure_size(m.y, static_cast<size_t>(y_count_ * of_matrix) * y_bytes_);
         const auto largest_x = largest_difference(x_is_signed_, parameters.zero_points);
         const auto size = s_.x.rows * s_.x.columns;
-        const auto rows = x_of_one_layer().front();
+        const auto rows = rows_;
         for (std::int64_t i = 0; i < (is_joined_ ? 1 : y_count_); ++i) {
             const auto of = static_cast<size_t>(i);
             const auto matrix = is_joined_ ? 0 : s_.x_of[of];
@@ -547,10 +542,15 @@ class compiled_layer : public compiled {
     targets::features features_ = environment::usable_features();
     // Ports.
     size_t x_ = none, w_ = none, x_scales_ = none, x_zps_ = none, quantize_inputs_[3] = {none, none, none};
-    std::vector<size_t> constants_;
+    struct constant {
+        size_t port, bytes;
+    };
+    std::vector<constant> constants_;
     size_t of_zero_points_ = 0; // bytes, the first of a key
     bool computes_scales_ = false, x_is_dense_ = false, y_is_dense_ = false, keeps_weights_ = false, is_joined_ = false;
-    std::int64_t y_count_ = 0; // matrices
+    size_t computed_count_ = 0; // scales
+    std::int64_t y_count_ = 0;  // matrices
+    std::int64_t rows_ = 0;     // of x in one layer
     std::optional<operation> quantize_;
     mutable parallel::newest<binding, 4> bindings_;
     mutable parallel::object_pool<memory> idle_;
