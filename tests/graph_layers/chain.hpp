@@ -80,6 +80,7 @@ inline const dg::engine &cpu() {
     return engine;
 }
 
+/// Once for each program: in oneDNN 3.2 an op keeps pointers to what read its results in a graph that is gone.
 inline std::vector<dg::partition> partitions_of(
         const program &p, dg::partition::policy policy = dg::partition::policy::fusion) {
     dg::graph graph(dg::engine::kind::cpu, p.mode);

@@ -80,9 +80,8 @@ TEST(layers, may_follow_each_other) {
 
 TEST(layers, have_ids_of_their_own) {
     std::set<std::size_t> ids;
-    const two_chains p;
     for (int i = 0; i < 3; ++i)
-        for (const auto &partition : partitions_of(p))
+        for (const auto &partition : partitions_of(two_chains()))
             EXPECT_TRUE(ids.insert(partition.get_id()).second) << partition.get_id();
     EXPECT_EQ(ids.size(), 6U);
 }
@@ -133,9 +132,9 @@ TEST(layers, have_no_ports_in_place) {
 }
 
 TEST(layers, give_a_row_major_result_for_layout_any) {
-    auto p = small_chain().give_data();
     for (const auto &asked : {lt(20, type::f32, {2, 2}, layout::any), lt(20, type::f32, 2, layout::any),
                  lt(20, type::f32, dims {unknown, 2}, layout::any), lt(20, type::f32, layout::any)}) {
+        auto p = small_chain().give_data();
         p.y = asked;
         const auto c = compile_layer(p);
         const auto y = c.partition.query_logical_tensor(20);
@@ -224,14 +223,17 @@ bool set_mode(Graph &graph, dg::fpmath_mode mode, bool applies_to_int) {
 }
 
 TEST(layers, give_the_same_bits_in_each_fpmath_mode) {
-    small_chain p;
-    p.give_data();
-    p.give(p.x_scale, floats {0.1F}).give(p.w_scales, floats {0.3F, 1.7F});
+    const auto of_mode = [](dg::fpmath_mode mode) {
+        small_chain p;
+        p.give_data().give(p.x_scale, floats {0.1F}).give(p.w_scales, floats {0.3F, 1.7F});
+        p.mode = mode;
+        return p;
+    };
     const floats expected = {-5 * (0.1F * 0.3F), 3 * (0.1F * 1.7F), -8 * (0.1F * 0.3F), 18 * (0.1F * 1.7F)};
     for (const auto mode : {dg::fpmath_mode::strict, dg::fpmath_mode::bf16, dg::fpmath_mode::f16, dg::fpmath_mode::any}) {
-        p.mode = mode;
-        EXPECT_EQ(layer_gives(p), expected);
+        EXPECT_EQ(layer_gives(of_mode(mode)), expected);
         for (const bool applies_to_int : {false, true}) {
+            const auto p = of_mode(mode);
             dg::graph graph(dg::engine::kind::cpu);
             if (!set_mode(graph, mode, applies_to_int)) continue; // oneDNN's class before 3.4
             for (const auto &op : p.ops)
@@ -256,6 +258,19 @@ bytes run_at(const compiled &c, std::map<std::size_t, bytes> &data) {
     dg::stream stream(const_cast<dg::engine &>(cpu()));
     c.partition.execute(stream, in, {dg::tensor(final, cpu(), y.data())});
     return y;
+}
+
+TEST(layers, take_inputs_of_any_strides) {
+    auto p = small_chain().give_data();
+    const lt bias = f32(30, {2}), factor = f32(31, {1, 2}), result = f32(21, {2, 2});
+    p.ops.back().add_input(bias);
+    p.then({103, kind::Multiply, {p.product, factor}, {}, "multiply"}, result);
+    // Both rows of x are one; w by columns; operands with gaps.
+    p.give(lt(0, type::u8, {2, 3}, dims {0, 1}), std::vector<std::uint8_t> {4, 5, 6});
+    p.give(lt(10, type::s8, {3, 2}, dims {1, 4}), std::vector<std::int8_t> {1, 3, -5, 99, -2, 4, 6});
+    p.give(lt(30, type::f32, dims {2}, dims {3}), floats {1, 99, 99, 2});
+    p.give(lt(31, type::f32, {1, 2}, dims {7, 2}), floats {2, 99, 4});
+    EXPECT_EQ(layer_gives(p), (floats {-14, 17, -14, 17})); // -8 2.25 before
 }
 
 TEST(layers, are_executed_by_several_threads_at_once) {
@@ -298,7 +313,8 @@ TEST(layers, pack_constant_weights_once_for_each_pointer) {
     auto moved = p.data; // other pointers
     EXPECT_EQ(values_of<float>(run_at(c, moved)), product_of_changed_w);
     EXPECT_EQ(values_of<float>(run_at(c, p.data)), small_product);
-    EXPECT_EQ(values_of<float>(run_at(compile_layer(p), p.data)), product_of_changed_w) << "of another compilation";
+    const auto another = compile_layer(small_chain(property::constant).give_data());
+    EXPECT_EQ(values_of<float>(run_at(another, p.data)), product_of_changed_w);
 }
 
 TEST(layers, read_variable_weights_each_time) {
@@ -381,6 +397,19 @@ TEST(layers, share_a_dequantize_of_queries_keys_and_values) {
     EXPECT_EQ(data_of(p, 20), small_product);
     EXPECT_EQ(data_of(p, 120), (floats {-2, 4})); // -2 -1 0 and 1 2 3, times 1 0 1
     EXPECT_EQ(data_of(p, 220), (floats {-4, 5}));
+}
+
+TEST(layers, share_a_dequantize_of_weights) {
+    auto p = small_chain(property::constant).give_data();
+    const lt x = s8(60, {1, 3}), scale = f32(61, {1}), real = f32(62, {1, 3});
+    p.ops.push_back({110, kind::DynamicDequantize, {x, scale}, {real}, "dx2"});
+    p.ops.push_back({111, kind::MatMul, {real, p.w_real}, {f32(63, {1, 2})}, "product2"});
+    p.give(x, std::vector<std::int8_t> {1, 0, -1}).give(scale, floats {1});
+    const auto partitions = partitions_of(p);
+    EXPECT_EQ(ops_of(partitions), (std::vector<id_list> {{100, 101, 102}, {110, 111}}));
+    run_in_order(partitions, p);
+    EXPECT_EQ(data_of(p, 20), small_product);
+    EXPECT_EQ(data_of(p, 63), (floats {12, -2})); // 6 -8 times 2 0.25
 }
 
 TEST(layers, leave_a_dequantize_that_others_read_a_partition_of_its_own) {
@@ -514,6 +543,25 @@ TEST(layers, leave_static_weights_with_one_zp_to_onednn) {
     EXPECT_EQ(layer_gives<std::int8_t>(p), (std::vector<std::int8_t> {-11, 17, -4, 31, 53, -10}));
 }
 
+TEST(layers, take_a_static_x_with_several_zps) {
+    // x by row, less 3 and 5: -2 -1 0, -1 0 1; times w's columns 1 4 2, -2 0 5, 3 -1 -4: -6 4 -5, 1 7 -7.
+    static_chain p({0, 0, 0});
+    p.ops.front() = with_scales(
+            by_channel({10, kind::Dequantize, {u8(0, {2, 3})}, {f32(2, {2, 3})}, "dx"}, 0), {0.5F, 1}, {3, 5});
+    EXPECT_EQ(layer_gives<std::int8_t>(p), (std::vector<std::int8_t> {-11, 17, -4, 5, 57, -13}));
+}
+
+TEST(layers, leave_an_add_of_another_dequantized_matrix_to_others) {
+    static_chain p({0, -1, -3});
+    const lt other = u8(6, {2, 3}), other_real = f32(7, {2, 3}), sum = f32(8, {2, 3});
+    p.ops.insert(p.ops.begin() + 3, {with_scales({14, kind::Dequantize, {other}, {other_real}, "other"}, {0.25F}, {0}),
+                                            {15, kind::Add, {f32(4, {2, 3}), other_real}, {sum}, "add"}});
+    p.ops.back() = with_scales({13, kind::Quantize, {sum}, {p.y}, "q"}, {0.25F}, {1});
+    p.give(other, std::vector<std::uint8_t> {0, 1, 2, 3, 4, 5});
+    run_in_order(partitions_of(p), p);
+    EXPECT_EQ(data_of<std::int8_t>(p, 5), (std::vector<std::int8_t> {-11, 6, -11, 34, 81, 13}));
+}
+
 TEST(layers, take_a_hardswish_that_is_written_by_parts) {
     const lt three = f32(30, {1}), sixth = f32(31, {1}), plus = f32(40, {2, 2}), clamped = f32(41, {2, 2}),
              times = f32(42, {2, 2});
@@ -563,6 +611,20 @@ TEST(layers, compute_as_before_what_two_ops_read_of_a_quantize) {
 }
 
 #if !defined(DYNQUANT_TEST_DROP_IN) // which leaves computed scales to oneDNN, as oneDNN has none
+TEST(layers, end_before_a_quantize_that_computes_its_scales) {
+    auto p = small_chain().give_data();
+    const lt codes = s8(40, {2, 2}), scale = f32(41, {1});
+    p.ops.push_back(dg::op(103, kind::DynamicQuantize, {p.product}, {codes, scale}, "q")
+                            .set_attr<std::string>(dg::own::scale_rule, "absmax")
+                            .set_attr(dg::own::narrow, true));
+    p.give(p.x_scale, floats {127.0F / 16}); // the largest product is 127
+    const auto partitions = partitions_of(p);
+    EXPECT_EQ(ops_of(partitions), (std::vector<id_list> {{100, 101, 102}, {103}}));
+    run_in_order(partitions, p);
+    EXPECT_EQ(data_of(p, 41), floats {1});
+    EXPECT_EQ(data_of<std::int8_t>(p, 40), (std::vector<std::int8_t> {-79, 6, -127, 36})); // -79.375 5.95 -127 35.7
+}
+
 TEST(layers, take_a_quantize_that_computes_its_scales) {
     small_chain p;
     const lt raw = f32(70, {2, 3});

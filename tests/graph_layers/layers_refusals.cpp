@@ -267,6 +267,7 @@ TEST(layers_verbose, ops_that_onednn_fuses_are_left) {
                     + line + "claim,cpu,op 13 'q' (Quantize)" + in_layer + line
                     + "claim,cpu,op 12 'product' (MatMul) with op 10 'dx' (Dequantize), op 11 'dw' (Dequantize), op 13 "
                       "'q' (Quantize)\n");
+    ops({0, 1});
     EXPECT_EQ(printed_of(p, dg::partition::policy::debug),
             line + "claim,cpu,op 10 'dx' (Dequantize)\n" + line + "claim,cpu,op 11 'dw' (Dequantize)\n" + line
                     + "claim,cpu,op 13 'q' (Quantize)\n");
