@@ -250,8 +250,8 @@ class compiled_partition : public core::handle<core::compiled_partition_record> 
     }
 
   private:
-    // The tensors of one call, on the stack. An op of this family has at most three inputs; a layer with all scales, zps
-    // and a bias has nine, and one for each operand behind. Longer lists are on the heap.
+    // The tensors of one call, on the stack. An op of this family has at most three inputs; a layer with all scales,
+    // zps and a bias has nine, and one for each operand behind. Longer lists are on the heap.
     struct raw_tensors {
         static constexpr size_t usual = 16;
 

@@ -80,8 +80,8 @@ TEST(graph_no_allocation, in_a_layer_whose_weights_are_constant) {
     std::vector<std::int8_t> w(inner * columns, 3), y(rows * columns);
     std::vector<float> x_scales(rows, 0.5F), w_scales(columns, 0.25F), bias(columns, 1), factor = {2}, y_scale = {1};
     std::vector<std::int32_t> x_zps(rows, 4), w_zps(columns, 1), y_zp = {-7};
-    const std::vector<lt> inputs
-            = {l.x, l.x_scales, l.x_zps, l.w, l.w_scales, l.w_zps, l.bias, l.factor, l.y_scale, l.y_zp};
+    const std::vector<lt> inputs = {
+            l.x, l.x_scales, l.x_zps, l.w, l.w_scales, l.w_zps, l.bias, l.factor, l.y_scale, l.y_zp};
     const auto compiled = l.partition().compile(inputs, {l.y}, cpu());
     EXPECT_EQ(allocations_of(compiled,
                       {tensor_of(l.x, x), tensor_of(l.x_scales, x_scales), tensor_of(l.x_zps, x_zps), tensor_of(l.w, w),

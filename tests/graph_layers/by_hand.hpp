@@ -87,6 +87,21 @@ struct small_chain : program {
 
 inline const floats small_product = {-5, 0.375F, -8, 2.25F};
 
+/// A second small chain behind the first, which multiplies what a DynamicQuantize makes of the first product.
+struct two_chains : small_chain {
+    lt q_scale = f32(40, {1}), q = s8(41, {2, 2}), q_real = f32(42, {2, 2});
+    lt w2 = s8(50, {2, 1}), w2_scale = f32(51, {1}), w2_real = f32(52, {2, 1}), y2 = f32(60, {2, 1});
+
+    two_chains() {
+        then({103, kind::DynamicQuantize, {product, q_scale}, {}, "q"}, q);
+        then({104, kind::DynamicDequantize, {q, q_scale}, {}, "dq"}, q_real);
+        ops.push_back({105, kind::DynamicDequantize, {w2, w2_scale}, {w2_real}, "dw2"});
+        then({106, kind::MatMul, {q_real, w2_real}, {}, "product2"}, y2);
+        give_data();
+        give(q_scale, floats {0.125F}).give(w2, std::vector<std::int8_t> {1, 2}).give(w2_scale, floats {1});
+    }
+};
+
 /// The ids of ops, of each partition.
 inline std::vector<id_list> ops_of(const std::vector<dg::partition> &partitions) {
     std::vector<id_list> result;

@@ -28,7 +28,8 @@ testing::AssertionResult refuses(F &&f, dnnl_status_t status, const std::string 
 #endif
     if (given == status && said == message) return testing::AssertionSuccess();
     return testing::AssertionFailure() << "expected status " << status << ": " << message << "\n   given status "
-                                       << (given ? *given : dnnl_success) << ": " << said << "\n" << printed;
+                                       << (given ? *given : dnnl_success) << ": " << said << "\n"
+                                       << printed;
 }
 
 const std::string dx = "op 100 'dx' (DynamicDequantize): ", dw = "op 101 'dw' (DynamicDequantize): ",
@@ -84,10 +85,10 @@ TEST(layers_refusals, batches_that_do_not_broadcast) {
 }
 
 TEST(layers_refusals, dims_of_dst_other_than_the_product_gives) {
-    EXPECT_TRUE(compile_refuses({f32(21, {3, 2})}, dnnl_invalid_shape,
-            "op 103 'add' (Add): dst: expected dims 2x2, given 3x2"));
-    EXPECT_TRUE(compile_refuses({f32(21, {2, 2, 1})}, dnnl_invalid_shape,
-            "op 103 'add' (Add): dst: expected rank 2, given 3"));
+    EXPECT_TRUE(compile_refuses(
+            {f32(21, {3, 2})}, dnnl_invalid_shape, "op 103 'add' (Add): dst: expected dims 2x2, given 3x2"));
+    EXPECT_TRUE(compile_refuses(
+            {f32(21, {2, 2, 1})}, dnnl_invalid_shape, "op 103 'add' (Add): dst: expected rank 2, given 3"));
     EXPECT_TRUE(compile_refuses({lt(21, type::f32, {2, 2}, dims {1, 1})}, dnnl_invalid_shape,
             "op 103 'add' (Add): dst: expected strides by which no two elements overlap, given 1x1"));
     EXPECT_TRUE(compile_refuses({s8(21, {2, 2})}, dnnl_invalid_data_type,
@@ -95,33 +96,37 @@ TEST(layers_refusals, dims_of_dst_other_than_the_product_gives) {
 }
 
 TEST(layers_refusals, counts_of_scales_and_zps) {
-    EXPECT_TRUE(compile_refuses({f32(1, {2})}, dnnl_invalid_shape,
-            dx + "scales: expected 1 element (qtype per_tensor), given 2"));
-    EXPECT_TRUE(compile_refuses({s32(2, {3})}, dnnl_invalid_shape,
-            dx + "zps: expected 1 element (qtype per_tensor), given 3"));
-    EXPECT_TRUE(compile_refuses({f32(11, {3})}, dnnl_invalid_shape,
-            dw + "scales: expected 2 elements (dims[1] of src), given 3"));
-    EXPECT_TRUE(compile_refuses({s32(12, {1})}, dnnl_invalid_shape,
-            dw + "zps: expected 2 elements (dims[1] of src), given 1"));
+    EXPECT_TRUE(compile_refuses(
+            {f32(1, {2})}, dnnl_invalid_shape, dx + "scales: expected 1 element (qtype per_tensor), given 2"));
+    EXPECT_TRUE(compile_refuses(
+            {s32(2, {3})}, dnnl_invalid_shape, dx + "zps: expected 1 element (qtype per_tensor), given 3"));
+    EXPECT_TRUE(compile_refuses(
+            {f32(11, {3})}, dnnl_invalid_shape, dw + "scales: expected 2 elements (dims[1] of src), given 3"));
+    EXPECT_TRUE(compile_refuses(
+            {s32(12, {1})}, dnnl_invalid_shape, dw + "zps: expected 2 elements (dims[1] of src), given 1"));
 }
 
 TEST(layers_refusals, other_data_types_at_compile) {
-    EXPECT_TRUE(compile_refuses({s8(0, {2, 3})}, dnnl_invalid_data_type,
-            dx + "src: expected data type u8, as the op has it, given s8"));
-    EXPECT_TRUE(compile_refuses({u8(10, {3, 2})}, dnnl_invalid_data_type,
-            dw + "src: expected data type s8, as the op has it, given u8"));
+    EXPECT_TRUE(compile_refuses(
+            {s8(0, {2, 3})}, dnnl_invalid_data_type, dx + "src: expected data type u8, as the op has it, given s8"));
+    EXPECT_TRUE(compile_refuses(
+            {u8(10, {3, 2})}, dnnl_invalid_data_type, dw + "src: expected data type s8, as the op has it, given u8"));
     EXPECT_TRUE(compile_refuses({s32(30, {2})}, dnnl_invalid_data_type,
             "op 103 'add' (Add): input 1: expected data type f32, as the op has it, given s32"));
 }
 
 TEST(layers_refusals, other_dims_of_operands_at_compile) {
     EXPECT_TRUE(compile_refuses({f32(30, {3})}, dnnl_invalid_shape,
-            product + "node '103 'add'' (Add): 'input 1': expected one value, or one for each channel of shape 2x2, given "
+            product
+                    + "node '103 'add'' (Add): 'input 1': expected one value, or one for each channel of shape 2x2, "
+                      "given "
                       "shape 3"));
     EXPECT_TRUE(compile_refuses({lt(30, type::f32, dims {unknown}, layout::strided)}, dnnl_invalid_shape,
             "op 103 'add' (Add): input 1: expected known dims, given ?"));
     EXPECT_TRUE(compile_refuses({f32(30, {2, 2})}, dnnl_invalid_shape,
-            product + "node '103 'add'' (Add): 'input 1': expected one value, or one for each channel of shape 2x2, given "
+            product
+                    + "node '103 'add'' (Add): 'input 1': expected one value, or one for each channel of shape 2x2, "
+                      "given "
                       "shape 2x2"));
 }
 
@@ -192,8 +197,8 @@ TEST(layers_refusals, wrong_counts_of_tensors_at_execute) {
     std::vector<float> value(4, 9);
     const std::vector<dg::tensor> one = {{p.y, cpu(), value.data()}}, two = {one[0], one[0]};
     const std::vector<dg::tensor> all(6, one[0]);
-    const std::string where
-            = "op 102 'product' (MatMul) with op 100 'dx' (DynamicDequantize), op 101 'dw' (DynamicDequantize): ";
+    const std::string where =
+            "op 102 'product' (MatMul) with op 100 'dx' (DynamicDequantize), op 101 'dw' (DynamicDequantize): ";
     EXPECT_TRUE(refuses([&] { c.partition.execute(stream, one, one); }, dnnl_invalid_arguments,
             where + "inputs: expected 6 tensors, as compile was given, given 1"));
     EXPECT_TRUE(refuses([&] { c.partition.execute(stream, all, two); }, dnnl_invalid_arguments,
@@ -234,7 +239,8 @@ TEST(layers_verbose, ops_that_are_no_layer_say_why) {
     p.ops[1] = by_channel(p.ops[1], 0);
     EXPECT_TRUE(contains(printed_of(p),
             line + "leave,cpu," + product + "oneDNN multiplies floats, as it is no layer: op 101 'dw' "
-                    + "(DynamicDequantize): expected one scale for all of a column of MatMul's weights, given several\n"));
+                    + "(DynamicDequantize): expected one scale for all of a column of MatMul's weights, given "
+                      "several\n"));
     p = small_chain();
     p.ops.erase(p.ops.begin() + 1); // floats as weights
     EXPECT_TRUE(contains(printed_of(p),
@@ -257,14 +263,15 @@ TEST(layers_verbose, ops_that_onednn_fuses_are_left) {
     EXPECT_EQ(printed_of(p),
             line + "leave,cpu,op 10 'dx' (Dequantize): oneDNN fuses it with other ops" + behind + line
                     + "leave,cpu,op 11 'dw' (Dequantize): oneDNN fuses it with other ops" + behind + line
-                    + "leave,cpu,op 13 'q' (Quantize): oneDNN fuses it with other ops, which multiplies by 1 / scale, so "
+                    + "leave,cpu,op 13 'q' (Quantize): oneDNN fuses it with other ops, which multiplies by 1 / scale, "
+                      "so "
                       "that results next to ties may differ by 1"
                     + behind);
     ops({0, 1});
     const std::string in_layer = ": in the layer of op 12 'product' (MatMul)\n";
     EXPECT_EQ(printed_of(p),
-            line + "claim,cpu,op 10 'dx' (Dequantize)" + in_layer + line + "claim,cpu,op 11 'dw' (Dequantize)" + in_layer
-                    + line + "claim,cpu,op 13 'q' (Quantize)" + in_layer + line
+            line + "claim,cpu,op 10 'dx' (Dequantize)" + in_layer + line + "claim,cpu,op 11 'dw' (Dequantize)"
+                    + in_layer + line + "claim,cpu,op 13 'q' (Quantize)" + in_layer + line
                     + "claim,cpu,op 12 'product' (MatMul) with op 10 'dx' (Dequantize), op 11 'dw' (Dequantize), op 13 "
                       "'q' (Quantize)\n");
     ops({0, 1});

@@ -229,7 +229,8 @@ class random_chain {
         add_parameters(op, x_, is_dynamic, n_.chance(70) ? parameters_of_x_ : std::vector<lt>());
         p_.ops.push_back(op);
         if (is_halved) {
-            const lt half(id(), type::f32, x_.extents, layout::strided), two(id(), type::f32, dims {1}, layout::strided);
+            const lt half(id(), type::f32, x_.extents, layout::strided),
+                    two(id(), type::f32, dims {1}, layout::strided);
             others_.push_back(id());
             p_.ops.insert(p_.ops.begin() + n_.within(0, 2),
                     dg::op(others_.back(), kind::Multiply, {half, two}, {real}, "before"));

@@ -1,0 +1,255 @@
+// Which chains are layers, how far they go, and what stays as it was.
+#include <algorithm>
+
+#include "by_hand.hpp"
+
+namespace dynquant::test {
+namespace {
+
+/// A static chain: x by one scale and zero point, w by column.
+struct static_chain : program {
+    explicit static_chain(const numbers &zps_of_w) {
+        const lt x = u8(0, {2, 3}), w = s8(1, {3, 3}, property::constant);
+        const lt x_real = f32(2, {2, 3}), w_real = f32(3, {3, 3}), product = f32(4, {2, 3});
+        y = s8(5, {2, 3});
+        ops = {with_scales({10, kind::Dequantize, {x}, {x_real}, "dx"}, {0.5F}, {3}),
+                with_scales(by_channel({11, kind::Dequantize, {w}, {w_real}, "dw"}, 1), {1, 2, 0.5F}, zps_of_w),
+                {12, kind::MatMul, {x_real, w_real}, {product}, "product"},
+                with_scales({13, kind::Quantize, {product}, {y}, "q"}, {0.25F}, {1})};
+        give(x, std::vector<std::uint8_t> {1, 2, 3, 4, 5, 6});
+        give(w, std::vector<std::int8_t> {1, -2, 3, 4, 0, -1, 2, 5, -4});
+    }
+};
+
+TEST(layers, take_static_weights_with_several_zps) {
+    // The columns of w less 0, -1, -3 are 1 4 2, -1 1 6, 6 2 -1. The sums are -6 1 -14, 15 19 7, times 0.5, 1, 0.25.
+    // oneDNN alone takes the zero point 0 for all columns: -11 17 -4, 31 53 -10.
+    const static_chain p({0, -1, -3});
+    EXPECT_EQ(layer_gives<std::int8_t>(p), (std::vector<std::int8_t> {-11, 5, -13, 31, 77, 8}));
+}
+
+TEST(layers, leave_static_weights_with_one_zp_to_onednn) {
+    // 1 4 2, -2 0 5, 3 -1 -4 less 0: the second and third sums are 4 -5, 13 -11.
+    const static_chain p({0, 0, 0});
+    EXPECT_EQ(layer_gives<std::int8_t>(p), (std::vector<std::int8_t> {-11, 17, -4, 31, 53, -10}));
+}
+
+TEST(layers, take_a_static_x_with_several_zps) {
+    // x by row, less 3 and 5: -2 -1 0, -1 0 1; times w's columns 1 4 2, -2 0 5, 3 -1 -4: -6 4 -5, 1 7 -7.
+    static_chain p({0, 0, 0});
+    p.ops.front() = with_scales(
+            by_channel({10, kind::Dequantize, {u8(0, {2, 3})}, {f32(2, {2, 3})}, "dx"}, 0), {0.5F, 1}, {3, 5});
+    EXPECT_EQ(layer_gives<std::int8_t>(p), (std::vector<std::int8_t> {-11, 17, -4, 5, 57, -13}));
+}
+
+TEST(layers, leave_an_add_of_another_dequantized_matrix_to_others) {
+    static_chain p({0, -1, -3});
+    const lt other = u8(6, {2, 3}), other_real = f32(7, {2, 3}), sum = f32(8, {2, 3});
+    p.ops.insert(p.ops.begin() + 3,
+            {with_scales({14, kind::Dequantize, {other}, {other_real}, "other"}, {0.25F}, {0}),
+                    {15, kind::Add, {f32(4, {2, 3}), other_real}, {sum}, "add"}});
+    p.ops.back() = with_scales({13, kind::Quantize, {sum}, {p.y}, "q"}, {0.25F}, {1});
+    p.give(other, std::vector<std::uint8_t> {0, 1, 2, 3, 4, 5});
+    run_in_order(partitions_of(p), p);
+    EXPECT_EQ(data_of<std::int8_t>(p, 5), (std::vector<std::int8_t> {-11, 6, -11, 34, 81, 13}));
+}
+
+TEST(layers, take_a_hardswish_that_is_written_by_parts) {
+    const lt three = f32(30, {1}), sixth = f32(31, {1}), plus = f32(40, {2, 2}), clamped = f32(41, {2, 2}),
+             times = f32(42, {2, 2});
+    for (const bool divides : {true, false})
+        for (const bool is_first : {true, false}) {
+            auto p = small_chain().give_data();
+            p.then({103, kind::Add, {p.product, three}, {}, "plus"}, plus);
+            p.then(dg::op(104, kind::Clamp, {plus}, {}, "clamp")
+                            .set_attr<float>(attr::min, 0)
+                            .set_attr<float>(attr::max, 6),
+                    clamped);
+            p.then({105, kind::Multiply, is_first ? std::vector {p.product, clamped} : std::vector {clamped, p.product},
+                           {}, "times"},
+                    times);
+            p.then({106, divides ? kind::Divide : kind::Multiply, {times, sixth}, {}, "sixth"}, f32(43, {2, 2}));
+            p.give(three, floats {3}).give(sixth, floats {divides ? 6.0F : 1.0F / 6});
+            floats expected;
+            for (const auto v : small_product) {
+                const float product = std::clamp(v + 3, 0.0F, 6.0F) * v;
+                expected.push_back(divides ? product / 6 : product * (1.0F / 6));
+            }
+            EXPECT_EQ(layer_gives(p), expected) << divides << is_first;
+        }
+}
+
+TEST(layers, take_a_dynamic_quantize_before) {
+    auto p = small_chain().give_data();
+    const lt raw = f32(70, {2, 3});
+    p.ops.insert(p.ops.begin(), {111, kind::DynamicQuantize, {raw, p.x_scale, p.x_zp}, {p.x}, "q"});
+    p.give(raw, floats {-1, -0.5F, 0, 0.5F, 1, 1.5F});
+    const auto c = compile_layer(p);
+    EXPECT_EQ(ids_of(c.inputs), (id_list {70, 1, 2, 10, 11, 12}));
+    EXPECT_EQ(values_of<float>(c.run(p.data)), small_product);
+}
+
+#if !defined(DYNQUANT_TEST_DROP_IN) // which leaves computed scales to oneDNN, as oneDNN has none
+TEST(layers, end_before_a_quantize_that_computes_its_scales) {
+    auto p = small_chain().give_data();
+    const lt codes = s8(40, {2, 2}), scale = f32(41, {1});
+    p.ops.push_back(dg::op(103, kind::DynamicQuantize, {p.product}, {codes, scale}, "q")
+                            .set_attr<std::string>(dg::own::scale_rule, "absmax")
+                            .set_attr(dg::own::narrow, true));
+    p.give(p.x_scale, floats {127.0F / 16}); // the largest product is 127
+    const auto partitions = partitions_of(p);
+    EXPECT_EQ(ops_of(partitions), (std::vector<id_list> {{100, 101, 102}, {103}}));
+    run_in_order(partitions, p);
+    EXPECT_EQ(data_of(p, 41), floats {1});
+    EXPECT_EQ(data_of<std::int8_t>(p, 40), (std::vector<std::int8_t> {-79, 6, -127, 36})); // -79.375 5.95 -127 35.7
+}
+
+TEST(layers, take_a_quantize_that_computes_its_scales) {
+    small_chain p;
+    const lt raw = f32(70, {2, 3});
+    p.x = s8(0, {2, 3});
+    p.x_scale = f32(1, {2});
+    p.ops = {with_mask({111, kind::DynamicQuantize, {raw}, {p.x, p.x_scale}, "q"}, 1),
+            with_mask({100, kind::DynamicDequantize, {p.x, p.x_scale}, {p.x_real}, "dx"}, 1),
+            by_channel(p.dequantize_w(), 1), p.matmul()};
+    p.ops.front().set_attr(dg::own::scale_rule, std::string("absmax")).set_attr(dg::own::narrow, true);
+    p.y = p.product;
+    p.give_data();
+    p.data.erase(0), p.data.erase(1);
+    // Scales 1 and 0.5, the largest of a row by 127: codes 127 -2 3, 4 -127 6.
+    p.give(raw, floats {127, -2, 3, 2, -63.5F, 3});
+    const auto c = compile_layer(p);
+    EXPECT_EQ(ids_of(c.inputs), (id_list {70, 10, 11, 12}));
+    // 127 -2 3 times 1 3 -5, -3 3 5: 106, -372; 4 -127 6: -407, -363.
+    EXPECT_EQ(values_of<float>(c.run(p.data)), (floats {212, -372 * 0.25F, -407, -363 * 0.125F}));
+}
+#endif
+
+TEST(layers, are_not_made_of_what_is_dequantized_to_narrower_floats) {
+    for (const auto narrow : {type::bf16, type::f16}) {
+        small_chain p;
+        p.x_real = lt(3, narrow, {2, 3}, layout::strided);
+        p.w_real = lt(13, narrow, {3, 2}, layout::strided);
+        p.product = lt(20, narrow, {2, 2}, layout::strided);
+        p.set_up();
+        p.give_data();
+        auto partitions = partitions_of(p);
+        auto ops = ops_of(partitions);
+        std::ranges::sort(ops);
+        EXPECT_EQ(ops, (std::vector<id_list> {{100}, {101}, {102}}));
+        // What multiplies them is oneDNN's, which has no such types on each processor.
+        std::erase_if(partitions, [](const auto &each) { return each.get_ops().front() == 102; });
+        run_in_order(partitions, p);
+        const std::vector<std::uint16_t> x = narrow == type::bf16
+                ? std::vector<std::uint16_t> {0xbf80, 0xbf00, 0, 0x3f00, 0x3f80, 0x3fc0}
+                : std::vector<std::uint16_t> {0xbc00, 0xb800, 0, 0x3800, 0x3c00, 0x3e00};
+        EXPECT_EQ(data_of<std::uint16_t>(p, 3), x);
+    }
+}
+
+TEST(layers, are_not_made_of_vectors) {
+    small_chain p;
+    p.x = u8(0, {3});
+    p.x_real = f32(3, {3});
+    p.product = f32(20, {2});
+    p.set_up();
+    p.give_data();
+    p.give(p.x, std::vector<std::uint8_t> {4, 5, 6});
+    const auto partitions = partitions_of(p);
+    EXPECT_EQ(partitions.size(), 3U);
+    run_in_order(partitions, p);
+    EXPECT_EQ(data_of(p, 20), (floats {-8, 2.25F}));
+}
+
+TEST(layers, of_no_rows_columns_or_terms) {
+    for (const auto &[rows, inner, columns] :
+            {std::tuple<std::int64_t, std::int64_t, std::int64_t> {0, 3, 2}, {2, 0, 2}, {2, 3, 0}, {0, 0, 0}}) {
+        small_chain p;
+        p.x = u8(0, {rows, inner});
+        p.x_real = f32(3, {rows, inner});
+        p.w = s8(10, {inner, columns}, property::constant);
+        p.w_real = f32(13, {inner, columns});
+        p.w_scales = f32(11, {columns});
+        p.w_zps = s32(12, {columns});
+        p.product = f32(20, {rows, columns});
+        p.set_up();
+        p.give(p.x, std::vector<std::uint8_t>(static_cast<std::size_t>(rows * inner)));
+        p.give(p.w, std::vector<std::int8_t>(static_cast<std::size_t>(inner * columns)));
+        p.give(p.x_scale, floats {1}).give(p.x_zp, std::vector<std::int32_t> {0});
+        p.give(p.w_scales, floats(static_cast<std::size_t>(columns), 1.0F));
+        p.give(p.w_zps, std::vector<std::int32_t>(static_cast<std::size_t>(columns)));
+        auto y = layer_gives(p); // of a buffer that is larger
+        y.resize(static_cast<std::size_t>(rows * columns));
+        EXPECT_EQ(y, floats(y.size()));
+    }
+}
+
+TEST(layers, take_results_of_layout_any_within) {
+    auto p = small_chain();
+    const lt raw = f32(70, {2, 3});
+    p.x = lt(0, type::u8, {2, 3}, layout::any);
+    p.x_real = lt(3, type::f32, {2, 3}, layout::any);
+    p.w_real = lt(13, type::f32, {3, 2}, layout::any);
+    p.product = lt(20, type::f32, {2, 2}, layout::any);
+    p.set_up();
+    p.ops.insert(p.ops.begin(), {111, kind::DynamicQuantize, {raw, p.x_scale, p.x_zp}, {p.x}, "q"});
+    p.then({103, kind::ReLU, {p.product}, {}, "relu"}, lt(21, type::f32, {2, 2}, layout::any));
+    p.give_data().give(raw, floats {-1, -0.5F, 0, 0.5F, 1, 1.5F});
+    EXPECT_EQ(layer_gives(p), (floats {0, 0.375F, 0, 2.25F}));
+}
+
+TEST(layers, end_at_what_takes_a_product_twice_or_second) {
+    const lt operand = f32(30, {2}), result = f32(21, {2, 2});
+    struct {
+        dg::op op;
+        floats expected;
+    } const cases[] = {
+            {{103, kind::Multiply, {f32(20, {2, 2}), f32(20, {2, 2})}, {result}, "square"},
+                    {25, 0.140625F, 64, 5.0625F}},
+            {{103, kind::Add, {f32(20, {2, 2}), f32(20, {2, 2})}, {result}, "twice"}, {-10, 0.75F, -16, 4.5F}},
+            {{103, kind::Subtract, {operand, f32(20, {2, 2})}, {result}, "less"}, {6, 1.625F, 9, -0.25F}},
+            {{103, kind::Divide, {operand, f32(20, {2, 2})}, {result}, "by"}, {-0.2F, 2 / 0.375F, -0.125F, 2 / 2.25F}},
+    };
+    for (const auto &[op, expected] : cases) {
+        auto p = small_chain().give_data();
+        p.ops.push_back(op);
+        p.give(operand, floats {1, 2});
+        const auto partitions = partitions_of(p);
+        EXPECT_EQ(ops_of(partitions), (std::vector<id_list> {{100, 101, 102}, {103}}));
+        run_in_order(partitions, p);
+        EXPECT_EQ(data_of(p, 21), expected);
+    }
+}
+
+TEST(layers, take_operands_of_rank_0) {
+    auto p = small_chain().give_data();
+    const lt operand = f32(30, {}), result = f32(21, {2, 2});
+    p.then({103, kind::Multiply, {p.product, operand}, {}, "twice"}, result).give(operand, floats {2});
+    EXPECT_EQ(layer_gives(p), (floats {-10, 0.75F, -16, 4.5F}));
+}
+
+TEST(layers, end_where_an_operand_is_no_vector_of_columns) {
+    for (const auto &[operand, expected] : {std::pair<lt, floats> {f32(30, {2, 2}), {-4, 2.375F, -5, 6.25F}},
+                 {f32(30, {2, 1}), {-4, 1.375F, -6, 4.25F}}}) {
+        auto p = small_chain().give_data();
+        p.then({103, kind::Add, {p.product, operand}, {}, "add"}, f32(21, {2, 2}));
+        p.give(operand, operand.get_dims().back() == 2 ? floats {1, 2, 3, 4} : floats {1, 2});
+        const auto partitions = partitions_of(p);
+        EXPECT_EQ(ops_of(partitions), (std::vector<id_list> {{100, 101, 102}, {103}}));
+        run_in_order(partitions, p);
+        EXPECT_EQ(data_of(p, 21), expected);
+    }
+}
+
+TEST(layers, are_not_made_where_the_rank_of_x_is_unknown) {
+    small_chain p; // which may be 1
+    p.x = lt(0, type::u8, layout::strided);
+    p.x_real = lt(3, type::f32, layout::strided);
+    p.product = lt(20, type::f32, layout::strided);
+    p.set_up();
+    const auto partitions = partitions_of(p);
+    EXPECT_EQ(ops_of(partitions), (std::vector<id_list> {{100}, {101}, {102}}));
+}
+
+} // namespace
+} // namespace dynquant::test
