@@ -263,8 +263,7 @@ TEST(layers_verbose, ops_that_onednn_fuses_are_left) {
     EXPECT_EQ(printed_of(p),
             line + "leave,cpu,op 10 'dx' (Dequantize): oneDNN fuses it with other ops" + behind + line
                     + "leave,cpu,op 11 'dw' (Dequantize): oneDNN fuses it with other ops" + behind + line
-                    + "leave,cpu,op 13 'q' (Quantize): oneDNN fuses it with other ops, which multiplies by 1 / scale, "
-                      "so "
+                    + "leave,cpu,op 13 'q' (Quantize): oneDNN fuses it with other ops, and multiplies by 1 / scale, so "
                       "that results next to ties may differ by 1"
                     + behind);
     ops({0, 1});
