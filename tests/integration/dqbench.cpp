@@ -280,11 +280,98 @@ TEST_F(dqbench, flat_loop_runs_on_every_block_of_computed_scales) {
 TEST_F(dqbench, all_input_files_are_understood) {
     std::size_t files = 0;
     for (const auto &entry : fs::directory_iterator(INPUTS)) {
+        if (entry.is_directory()) continue; // graphs
         const auto out = succeed("--mode=L --batch='" + entry.path().string() + "' 3x5");
         EXPECT_FALSE(contains(out, "tests:0")) << entry.path();
         ++files;
     }
     EXPECT_GT(files, 20u);
+}
+
+// ---- dqbench layers ----------------------------------------------------------------------------------------
+
+TEST_F(dqbench, layers_are_exact_and_beside_onednn) {
+    // Odd extents, and a bias, scales and a Quantize for each.
+    const auto out = succeed("layers --threads=1,2 --weights=constant,variable --case=layers/linear_by_row.json "
+                             "--in-shapes=0:5x67+4:67x33+6:33,0:1x768");
+    EXPECT_EQ(matches(out, "(PASSED \\(a layer of 5 ops, [a-z0-9]+, bit for bit\\))").size(), 8U) << out;
+    EXPECT_EQ(matches(out, "(    onednn: 0 of [0-9]+ results beyond the bound of f32, )").size(), 8U) << out;
+    EXPECT_TRUE(contains(out, "tests:8 passed:8 compared:0 skipped:0 mistrusted:0 failed:0"));
+    for (const auto &repro : matches(out, "PASSED.*__REPRO: (.*)\n"))
+        EXPECT_EQ(matches(succeed(repro), "__REPRO: (.*)\n"), std::vector<std::string> {repro});
+}
+
+TEST_F(dqbench, layers_tell_wrong_results_of_onednn) {
+    // oneDNN takes the first of four zero points of w for all columns, so that most results of three in four are wrong.
+    const auto out = succeed("layers --case=layers/static_zps.json --in-shapes=0:16x64+2:64x40");
+    EXPECT_TRUE(contains(out, "0:PASSED (a layer of 4 ops, "));
+    const auto wrong = matches(out, "onednn: ([0-9]+) of 640 results beyond the bound");
+    ASSERT_EQ(wrong.size(), 1U) << out;
+    EXPECT_GT(std::stoi(wrong[0]), 240) << out;
+}
+
+TEST_F(dqbench, layers_are_measured_beside_onednn_and_its_fusion) {
+    const auto out = succeed("layers --mode=CP --max-ms-per-prb=20 --rotate-mib=1 --case=layers/dynamic_matmul.json "
+                             "--in-shapes=0:4x64+4:64x32");
+    EXPECT_TRUE(contains(out, "0:PASSED (a layer of 3 ops, "));
+    const std::string number = "[0-9.e-]+", three = "," + number + "," + number + "," + number;
+    EXPECT_EQ(matches(out,
+                      "(perf,dynamic_matmul.json,4x64\\*64x32,as given,1,0,layer," + number + "," + number + three
+                              + three + "\n)")
+                      .size(),
+            1U)
+            << out;
+}
+
+TEST_F(dqbench, layers_skip_what_is_no_chain) {
+    const auto write = [&](const std::string &ops) {
+        std::ofstream(folder / "l.json") << R"({"graph": [)" << ops << "]}";
+    };
+    const auto tensor = [](int id, const std::string &type) {
+        return R"({"id": )" + std::to_string(id) + R"(, "dtype": ")" + type + R"(", "shape": [4, 4]})";
+    };
+    const auto op = [&](int id, const std::string &kind, const std::string &attributes, const std::string &inputs,
+                            const std::string &output) {
+        return R"({"id": )" + std::to_string(id) + R"(, "name": "o", "kind": ")" + kind + R"(", "attrs": {)"
+                + attributes + R"(}, "inputs": [)" + inputs + R"(], "outputs": [)" + output + "]}";
+    };
+    const std::string scales = R"("scales": {"type": "f32[]", "value": [1]}, "zps": {"type": "s64[]", "value": [0]})";
+    const std::string rows =
+            R"(, "qtype": {"type": "string", "value": "per_channel"}, "axis": {"type": "s64", "value": 0})";
+    const auto x = op(0, "Dequantize", scales, tensor(0, "s8"), tensor(1, "f32"));
+    const auto w = op(1, "Dequantize", scales, tensor(2, "s8"), tensor(3, "f32"));
+    const auto product = op(2, "MatMul", "", tensor(1, "f32") + ", " + tensor(3, "f32"), tensor(4, "f32"));
+    for (const auto &[ops, message] : {std::pair {x, std::string("there is no MatMul")},
+                 {x + ", " + product, "op 2 'o' (MatMul): weights is not the result of Dequantize"},
+                 {x + ", " + w + ", " + product + ", " + op(3, "Sigmoid", "", tensor(4, "f32"), tensor(5, "f32")),
+                         "op 3 'o' (Sigmoid): dqbench has no oracle of it"},
+                 {x + ", " + op(1, "Dequantize", scales + rows, tensor(2, "s8"), tensor(3, "f32")) + ", " + product,
+                         "op 1 'o' (Dequantize): scales differ along the dim that MatMul sums"},
+                 {x + ", " + op(1, "Dequantize", scales, tensor(2, "f8_e4m3"), tensor(3, "f32")) + ", " + product,
+                         "op 1 'o' (Dequantize): tensor 2 of f8_e4m3"},
+                 {x + ", " + w + ", " + product + ", " + op(3, "Clamp", "", tensor(4, "f32"), tensor(5, "f32")),
+                         "op 3 'o' (Clamp): expected the attribute min of f32"}}) {
+        write(ops);
+        const auto out = succeed("layers --case=l.json");
+        EXPECT_TRUE(contains(out, "0:SKIPPED (not supported: " + message + ")")) << out;
+        EXPECT_TRUE(contains(out, "tests:1 passed:0 compared:0 skipped:1 mistrusted:0 failed:0"));
+    }
+    write(x + ", " + w + ", " + product);
+    EXPECT_TRUE(contains(succeed("layers --case=l.json --in-shapes=0:4x5"),
+            "op 2 'o' (MatMul): expected as many columns of src as rows of weights, given 5 and 4"));
+}
+
+TEST_F(dqbench, layers_refuse_wrong_arguments) {
+    expect_refused("layers", "layers: --case is required");
+    expect_refused("layers --case=none.json", "layers: --case: there is no file 'none.json', nor ");
+    expect_refused("layers --case=layers/static_zps.json --mode=X", "layers: --mode: expected C, P or CP, given 'X'");
+    expect_refused("layers --case=layers/static_zps.json --weights=fixed",
+            "layers: --weights: expected constant or variable, given 'fixed'");
+    expect_refused("layers --case=layers/static_zps.json --threads=-1",
+            "layers: --threads: expected a number from 0 on, given -1");
+    expect_refused("layers --case=layers/static_zps.json --in-shapes=9:4x4", "there is no input 9 in ");
+    expect_refused("layers --case=layers/static_zps.json --rotate-mib=-1",
+            "layers: --rotate-mib: expected 0 to 65536, given -1");
 }
 
 // ---- dqbench verify ----------------------------------------------------------------------------------------

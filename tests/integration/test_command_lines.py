@@ -14,6 +14,7 @@ COMMANDS = [
     [os.environ["DQBENCH"], "--mode=L", "16x16"],
     [os.environ["DQBENCH"], "--help"],
     [os.environ["DQBENCH"], "--version"],
+    [os.environ["DQBENCH"], "layers", "--help"],
     [os.environ["QUANTIZE_NPY"], "x.npy"],
     [os.environ["MINIMAL"]],
 ]

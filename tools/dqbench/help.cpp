@@ -11,6 +11,7 @@ constexpr const char *introduction =
         R"(dqbench: checks and measures dynquant's operators, in the manner of oneDNN's benchdnn.
 
 usage: dqbench [OPTION | PROBLEM]...
+       dqbench layers [OPTION]...        runs chains of ops around a MatMul; layers --help
        dqbench verify [OPTION]...        compares digests of results with a committed table; verify --help
 
 An option holds for the problems after it. Where it takes a list (a,b,c), each problem is run with each

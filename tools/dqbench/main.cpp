@@ -7,7 +7,7 @@
 // resolved.
 // - check.cpp compares results with the reference kernel; timing.cpp measures.
 // - peers/: other libraries on the same inputs; flat/: one loop over their bytes;
-// json_graph/: oneDNN Graph's JSON.
+// json_graph/: oneDNN Graph's JSON; layers/: chains of its ops around a MatMul.
 //
 // The unit tests link all of it but this file.
 #include <cstdio>
@@ -16,6 +16,7 @@
 
 #include "dynquant/version.hpp"
 #include "help.hpp"
+#include "layers/command.hpp"
 #include "quantization/text.hpp"
 #include "reader.hpp"
 #include "report.hpp"
@@ -39,6 +40,7 @@ std::filesystem::path inputs_folder() {
 
 int run(int argc, char **argv) {
     if (argc > 1 && std::string_view(argv[1]) == "verify") return verify::run(argc - 1, argv + 1);
+    if (argc > 1 && std::string_view(argv[1]) == "layers") return layers::run(argc - 1, argv + 1, inputs_folder());
     reader input(inputs_folder());
     input.read_arguments({argv + 1, argv + argc});
     if (input.help()) {

@@ -19,6 +19,14 @@ struct tensor {
     std::optional<dynquant::dims> extents; // none: unknown
     std::string layout;                    // oneDNN's name
     std::optional<dynquant::dims> strides; // none: unknown, or of another layout
+    std::string property = "undef";        // oneDNN's name
+};
+
+/// Of an op that is not one of the four.
+struct attribute {
+    std::string type;            // bool, s64, f32, string, s64[] or f32[]; empty: none of these
+    std::vector<double> numbers; // a bool is 0 or 1
+    std::string text;            // of a string
 };
 
 struct op {
@@ -26,6 +34,7 @@ struct op {
     std::string name, kind;
     std::optional<op_kind> supported_kind;         // none: not one of the four
     std::map<std::string, std::string> attributes; // of the four ops only; values as in benchdnn's --op-attrs
+    std::map<std::string, attribute> others;       // of other ops
     std::vector<tensor> inputs, outputs;
 };
 

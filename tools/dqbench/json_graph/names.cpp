@@ -34,6 +34,11 @@ const std::vector<std::string> &layout_types() {
     return names;
 }
 
+const std::vector<std::string> &property_types() {
+    static const std::vector<std::string> names {"undef", "variable", "constant", "host_scalar"};
+    return names;
+}
+
 const char *type_of_attribute(const std::string &name) {
     static const std::map<std::string, const char *> types {{"qtype", "string"}, {"axis", "s64"},
             {"group_shape", "s64[]"}, {"mask", "s64"}, {"scales", "f32[]"}, {"zps", "s64[]"}};

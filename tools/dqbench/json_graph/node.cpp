@@ -102,6 +102,12 @@ std::uint64_t node::id() const {
     return value_->get<std::uint64_t>();
 }
 
+bool node::truth() const {
+    if (value_->is_boolean()) return value_->get<bool>();
+    if (!value_->is_number_unsigned() || value_->get<std::uint64_t>() > 1) fail("true or false, or 1 or 0");
+    return value_->get<std::uint64_t>() == 1;
+}
+
 float node::real() const {
     const double most = std::numeric_limits<float>::max();
     if (!value_->is_number() || !(std::fabs(value_->get<double>()) <= most)) fail("a finite f32");

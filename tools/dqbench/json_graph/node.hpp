@@ -32,6 +32,8 @@ class node {
     std::int64_t integer() const;
     std::uint64_t id() const;
     float real() const;
+    /// true or false, or 1 or 0.
+    bool truth() const;
 
     [[noreturn]] void fail(const std::string &expected) const;
 

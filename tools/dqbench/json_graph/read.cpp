@@ -36,6 +36,7 @@ tensor read_tensor(const node &from) {
     tensor result {from.at("id").id(), from.at("dtype").one_of(data_types()), read_dims(from.at("shape")), "strided",
             std::nullopt};
     if (const auto layout = from.find("layout_type")) result.layout = layout->one_of(layout_types());
+    if (const auto property = from.find("property_type")) result.property = property->one_of(property_types());
     const auto strides = from.find("stride");
     if (!strides || result.layout != "strided" || !result.extents) return result;
     result.strides = read_dims(*strides);
@@ -89,6 +90,38 @@ std::map<std::string, std::string> read_attributes(const node &from) {
     return result;
 }
 
+attribute read_attribute(const node &from) {
+    attribute result {from.at("type").one_of({"bool", "s64", "f32", "string", "s64[]", "f32[]"}), {}, {}};
+    const auto value = from.at("value");
+    const auto number = [&](const node &n) {
+        return result.type.starts_with("f32") ? static_cast<double>(n.real()) : static_cast<double>(n.integer());
+    };
+    if (result.type == "string")
+        result.text = value.string();
+    else if (result.type == "bool")
+        result.numbers = {value.truth() ? 1.0 : 0.0};
+    else if (result.type.ends_with("[]"))
+        for (const auto &each : value.elements())
+            result.numbers.push_back(number(each));
+    else
+        result.numbers = {number(value)};
+    return result;
+}
+
+/// Of an op that may not even run: what is no attribute has no type.
+std::map<std::string, attribute> read_others(const node &from) {
+    std::map<std::string, attribute> result;
+    const auto attributes = from.find("attrs");
+    if (!attributes) return result;
+    for (const auto &[name, entry] : attributes->members())
+        try {
+            result[name] = read_attribute(entry);
+        } catch (const usage_error &) {
+            result[name] = {};
+        }
+    return result;
+}
+
 void require_ports(const node &from, const op &which) {
     const bool dynamic = is_dynamic(*which.supported_kind);
     const std::size_t least = dynamic ? 2 : 1, most = dynamic ? 3 : 1;
@@ -107,7 +140,10 @@ op read_op(const node &from) {
         if (result.kind == known.name) result.supported_kind = known.value;
     result.inputs = read_tensors(from.at("inputs"));
     result.outputs = read_tensors(from.at("outputs"));
-    if (!result.supported_kind) return result;
+    if (!result.supported_kind) {
+        result.others = read_others(from);
+        return result;
+    }
     if (const auto attributes = from.find("attrs")) result.attributes = read_attributes(*attributes);
     require_ports(from, result);
     return result;

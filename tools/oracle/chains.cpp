@@ -1,0 +1,223 @@
+#include "chains.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "layers.hpp"
+
+namespace dynquant::test::oracle {
+namespace {
+
+constexpr double unit = 0x1p-24; // the error of a rounding to f32, relative
+
+std::vector<std::int64_t> index_at(std::int64_t element, const dims &extents) {
+    std::vector<std::int64_t> result(extents.size());
+    for (std::size_t d = extents.size(); d-- > 0; element /= extents[d])
+        result[d] = element % extents[d];
+    return result;
+}
+
+/// The element of an operand that meets an element of a result.
+std::int64_t broadcast_from(std::int64_t element, const dims &result, const dims &operand) {
+    const auto index = index_at(element, result);
+    std::int64_t at = 0;
+    for (std::size_t d = 0; d < operand.size(); ++d) {
+        const auto i = index[result.size() - operand.size() + d];
+        at = at * operand[d] + (operand[d] == 1 ? 0 : i);
+    }
+    return at;
+}
+
+/// The matrices of one side, row-major, less zero points, and the scale of each row of x or column of w.
+struct matrices {
+    dims batch;
+    std::int64_t rows, columns;
+    std::vector<std::int64_t> differences;
+    std::vector<float> scales; // of element (matrix, row or column)
+};
+
+matrices matrices_of(const codes &c, const along_axis &p, bool is_transposed, bool by_row) {
+    const auto rank = c.extents.size();
+    matrices m {{c.extents.begin(), c.extents.end() - 2}, c.extents[rank - 2], c.extents[rank - 1], {}, {}};
+    if (is_transposed) std::swap(m.rows, m.columns);
+    const auto size = m.rows * m.columns;
+    m.differences.resize(c.values.size());
+    m.scales.resize(static_cast<std::size_t>(product_of(m.batch) * (by_row ? m.rows : m.columns)), p.scales.front());
+    for (std::int64_t i = 0; i < std::ssize(c.values); ++i) {
+        const auto matrix = i / size, row = i % size / c.extents[rank - 1], column = i % c.extents[rank - 1];
+        const auto [r, k] = is_transposed ? std::pair {column, row} : std::pair {row, column};
+        m.differences[static_cast<std::size_t>(matrix * size + r * m.columns + k)] =
+                c.values[static_cast<std::size_t>(i)] - p.zero_point_of(i, c.extents);
+        m.scales[static_cast<std::size_t>(by_row ? matrix * m.rows + r : matrix * m.columns + k)] =
+                p.scales[p.index_of(i, c.extents)];
+    }
+    return m;
+}
+
+float value_of(function f, float v, float a, float b) {
+    switch (f) {
+        case function::relu: return v < 0 ? 0.0F : v;
+        case function::clamp: return v < a ? a : v > b ? b : v;
+        case function::leaky_relu: return v < 0 ? v * a : v;
+        case function::hard_swish: {
+            const float h = v * (1.0F / 6) + 0.5F;
+            return v * (h < 0 ? 0.0F : h > 1 ? 1.0F : h);
+        }
+        case function::hard_sigmoid: break;
+    }
+    const float h = v * a + b;
+    return h < 0 ? 0.0F : h > 1 ? 1.0F : h;
+}
+
+/// How far the function of what is `bound` away from v may be from the function of v.
+double bound_of(function f, float v, double bound, float a, float b) {
+    const double size = std::abs(static_cast<double>(v)) + bound;
+    switch (f) {
+        case function::relu:
+        case function::clamp: return bound;
+        case function::leaky_relu: return std::max(1.0, std::abs(static_cast<double>(a))) * (bound + 2 * unit * size);
+        // The slope is at most 1.5. h has three roundings, of numbers of at most size / 6 + 0.5, the product one.
+        case function::hard_swish: return 1.5 * bound + size * 4 * unit * (size / 6 + 1.5);
+        case function::hard_sigmoid: break;
+    }
+    return std::abs(static_cast<double>(a)) * (bound + 4 * unit * size) + 4 * unit * std::abs(static_cast<double>(b));
+}
+
+} // namespace
+
+std::size_t along_axis::index_of(std::int64_t element, const dims &extents) const {
+    if (axis < 0) return 0;
+    const auto inside = product_of(dims(extents.begin() + axis + 1, extents.end()));
+    return static_cast<std::size_t>(element / inside % extents[static_cast<std::size_t>(axis)]);
+}
+
+std::int64_t along_axis::zero_point_of(std::int64_t element, const dims &extents) const {
+    return zero_points.empty() ? 0 : zero_points[index_of(element, extents)];
+}
+
+reals exact(const dims &extents, std::vector<float> values) {
+    std::vector<double> bounds(values.size());
+    return {extents, std::move(values), std::move(bounds)};
+}
+
+reals dequantize(const codes &of, const along_axis &p) {
+    reals result {of.extents, {}, {}};
+    for (std::int64_t i = 0; i < std::ssize(of.values); ++i) {
+        const auto difference = of.values[static_cast<std::size_t>(i)] - p.zero_point_of(i, of.extents);
+        result.values.push_back(static_cast<float>(difference) * p.scales[p.index_of(i, of.extents)]);
+        result.bounds.push_back(unit * std::abs(static_cast<double>(result.values.back())));
+    }
+    return result;
+}
+
+reals product(const codes &x, const along_axis &of_x, bool transposes_x, const codes &w, const along_axis &of_w,
+        bool transposes_w) {
+    const auto a = matrices_of(x, of_x, transposes_x, true), b = matrices_of(w, of_w, transposes_w, false);
+    const auto batch = broadcast(a.batch, b.batch);
+    reals y {batch, {}, {}};
+    y.extents.insert(y.extents.end(), {a.rows, b.columns});
+    std::vector<std::int64_t> sums(static_cast<std::size_t>(b.columns)), sizes(sums.size());
+    for (std::int64_t m = 0; m < product_of(batch); ++m) {
+        const auto of_a = broadcast_from(m, batch, a.batch), of_b = broadcast_from(m, batch, b.batch);
+        for (std::int64_t row = 0; row < a.rows; ++row) {
+            std::ranges::fill(sums, 0);
+            std::ranges::fill(sizes, 0);
+            for (std::int64_t k = 0; k < a.columns; ++k) {
+                const auto left = a.differences[static_cast<std::size_t>((of_a * a.rows + row) * a.columns + k)];
+                const auto *const right = &b.differences[static_cast<std::size_t>((of_b * b.rows + k) * b.columns)];
+                for (std::size_t c = 0; c < sums.size(); ++c) {
+                    sums[c] += left * right[c];
+                    sizes[c] += std::abs(left * right[c]);
+                }
+            }
+            for (std::size_t c = 0; c < sums.size(); ++c) {
+                const float scale = a.scales[static_cast<std::size_t>(of_a * a.rows + row)]
+                        * b.scales[static_cast<std::size_t>(of_b * b.columns) + c];
+                y.values.push_back(static_cast<float>(sums[c]) * scale);
+                // Each term has at most two roundings of its factors, that of the product and those of the sums; here
+                // are three more. 1.01: the products of errors, as there are far fewer than 2^24 / 100 roundings.
+                y.bounds.push_back(1.01 * unit * static_cast<double>(a.columns + 8)
+                        * std::abs(static_cast<double>(scale)) * static_cast<double>(sizes[c]));
+            }
+        }
+    }
+    return y;
+}
+
+codes quantize(const reals &of, const along_axis &p, std::int64_t lowest, std::int64_t highest) {
+    codes result {of.extents, {}, {}, {}};
+    const auto clamped = [&](double v) {
+        const auto low = static_cast<double>(lowest), high = static_cast<double>(highest);
+        return static_cast<std::int64_t>(std::nearbyint(v < low ? low : v > high ? high : v));
+    };
+    for (std::int64_t i = 0; i < std::ssize(of.values); ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        const float scale = p.scales[p.index_of(i, of.extents)];
+        const auto zp = static_cast<float>(p.zero_point_of(i, of.extents));
+        const float quotient = of.values[at] / scale, sum = p.zero_points.empty() ? quotient : quotient + zp;
+        result.values.push_back(clamped(static_cast<double>(sum)));
+        // Two roundings where the reciprocal is, one here; and those of the two sums.
+        const double error = of.bounds[at] / std::abs(static_cast<double>(scale))
+                + 4 * unit * std::abs(static_cast<double>(quotient)) + 2 * unit * std::abs(static_cast<double>(sum));
+        result.least.push_back(clamped(static_cast<double>(sum) - error));
+        result.most.push_back(clamped(static_cast<double>(sum) + error));
+    }
+    return result;
+}
+
+reals apply(function f, reals of, float a, float b) {
+    for (std::size_t i = 0; i < of.values.size(); ++i) {
+        of.bounds[i] = bound_of(f, of.values[i], of.bounds[i], a, b);
+        of.values[i] = value_of(f, of.values[i], a, b);
+    }
+    return of;
+}
+
+reals apply(binary f, const reals &a, const reals &b) {
+    reals result {broadcast(a.extents, b.extents), {}, {}};
+    for (std::int64_t i = 0; i < product_of(result.extents); ++i) {
+        const auto of_a = static_cast<std::size_t>(broadcast_from(i, result.extents, a.extents));
+        const auto of_b = static_cast<std::size_t>(broadcast_from(i, result.extents, b.extents));
+        const float left = a.values[of_a], right = b.values[of_b];
+        const double from_left = a.bounds[of_a], from_right = b.bounds[of_b];
+        const double size_of_left = std::abs(static_cast<double>(left)),
+                     size_of_right = std::abs(static_cast<double>(right));
+        float value = 0;
+        double bound = 0;
+        switch (f) {
+            case binary::add:
+            case binary::subtract:
+                value = f == binary::add ? left + right : left - right;
+                bound = from_left + from_right;
+                break;
+            case binary::multiply:
+                value = left * right;
+                bound = from_left * size_of_right + from_right * size_of_left + from_left * from_right;
+                break;
+            case binary::divide:
+                value = left / right;
+                bound = size_of_right > from_right
+                        ? (from_left + size_of_left / size_of_right * from_right) / (size_of_right - from_right)
+                        : INFINITY;
+                break;
+            case binary::prelu:
+                value = left < 0 ? left * right : left;
+                bound = std::max(1.0, size_of_right) * from_left + from_right * size_of_left;
+                break;
+        }
+        result.values.push_back(value);
+        result.bounds.push_back(bound + 4 * unit * (std::abs(static_cast<double>(value)) + bound));
+    }
+    return result;
+}
+
+dims broadcast(const dims &a, const dims &b) {
+    dims result;
+    for (auto i = std::max(a.size(), b.size()); i > 0; --i) {
+        const auto left = i <= a.size() ? a[a.size() - i] : 1, right = i <= b.size() ? b[b.size() - i] : 1;
+        result.push_back(left == 1 ? right : left);
+    }
+    return result;
+}
+
+} // namespace dynquant::test::oracle

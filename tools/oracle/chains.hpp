@@ -1,0 +1,59 @@
+// Chains of oneDNN Graph's ops around a MatMul of two Dequantizes: what dynquant's layers give, in exact integers and
+// then f32, as docs/reference.md states it, and how far the same ops may be from it where each is computed in f32 in
+// any order, or fused.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "dynquant/quantization.hpp"
+
+namespace dynquant::test::oracle {
+
+/// What scales and zero points an op has. They differ along one dim, or are one for all.
+struct along_axis {
+    std::vector<float> scales;
+    std::vector<std::int64_t> zero_points = {}; // empty: none
+    std::int64_t axis = -1;                     // -1: one for all
+
+    std::size_t index_of(std::int64_t element, const dims &extents) const;
+    std::int64_t zero_point_of(std::int64_t element, const dims &extents) const;
+};
+
+/// Integers, row-major. Another order of roundings may give what is from `least` to `most`.
+struct codes {
+    dims extents;
+    std::vector<std::int64_t> values, least, most;
+};
+
+/// Floats, row-major. Another order of roundings may give what is at most as far as the bound.
+struct reals {
+    dims extents;
+    std::vector<float> values;
+    std::vector<double> bounds;
+};
+
+reals exact(const dims &extents, std::vector<float> values);
+
+/// f32((q - zp) * scale).
+reals dequantize(const codes &of, const along_axis &p);
+
+/// f32(sum of (x - zx) (w - zw)) * f32(sx * sw), of matrices with batches that broadcast. Scales and zero points do not
+/// differ along the dim that is summed.
+reals product(const codes &x, const along_axis &of_x, bool transposes_x, const codes &w, const along_axis &of_w,
+        bool transposes_w);
+
+/// clamp(RNE(f32(f32(v / scale) + zp))), by a product with the rounded reciprocal in another order.
+codes quantize(const reals &of, const along_axis &p, std::int64_t lowest, std::int64_t highest);
+
+enum class function { relu, clamp, leaky_relu, hard_swish, hard_sigmoid };
+/// a and b: min and max of clamp; alpha; alpha and beta.
+reals apply(function f, reals of, float a, float b);
+
+enum class binary { add, subtract, multiply, divide, prelu };
+/// NumPy's broadcasting. prelu: a < 0 ? a * b : a.
+reals apply(binary f, const reals &a, const reals &b);
+
+dims broadcast(const dims &a, const dims &b);
+
+} // namespace dynquant::test::oracle
