@@ -312,15 +312,23 @@ TEST_F(dqbench, layers_tell_wrong_results_of_onednn) {
 
 TEST_F(dqbench, layers_are_measured_beside_onednn_and_its_fusion) {
     const auto out = succeed("layers --mode=CP --max-ms-per-prb=20 --rotate-mib=1 --case=layers/dynamic_matmul.json "
-                             "--in-shapes=0:4x64+4:64x32");
+                             "--in-shapes=0:4x256+4:256x512");
     EXPECT_TRUE(contains(out, "0:PASSED (a layer of 3 ops, "));
     const std::string number = "[0-9.e-]+", three = "," + number + "," + number + "," + number;
     EXPECT_EQ(matches(out,
-                      "(perf,dynamic_matmul.json,4x64\\*64x32,as given,1,0,layer," + number + "," + number + three
+                      "(perf,dynamic_matmul.json,4x256\\*256x512,as given,1,0,layer," + number + "," + number + three
                               + three + "\n)")
                       .size(),
             1U)
             << out;
+}
+
+TEST_F(dqbench, layers_have_a_table_of_times) {
+    const auto out = succeed("layers --table --threads=1 --max-ms-per-prb=1");
+    for (const std::string extents :
+            {"128x768*768x768", "128x768*768x3072", "1024x1024*1024x1024", "1x768*768x768", "1x4096*4096x4096"})
+        for (const std::string weights : {"constant", "variable"})
+            EXPECT_TRUE(contains(out, "perf,dynamic_matmul.json," + extents + "," + weights + ",0,1,layer,")) << out;
 }
 
 TEST_F(dqbench, layers_skip_what_is_no_chain) {
@@ -357,12 +365,17 @@ TEST_F(dqbench, layers_skip_what_is_no_chain) {
         EXPECT_TRUE(contains(out, "tests:1 passed:0 compared:0 skipped:1 mistrusted:0 failed:0"));
     }
     write(x + ", " + w + ", " + product);
+    EXPECT_TRUE(contains(succeed("layers --case=l.json --in-shapes=0:0x4"),
+            "op 0 'o' (Dequantize): expected dims from 1 on, given 0x4"));
+    EXPECT_TRUE(contains(succeed("layers --case=l.json --op-attrs=0:qtype:per_channel*axis:2"),
+            "0:SKIPPED (not supported: expected an integer from -2 to 1, given '2')"));
     EXPECT_TRUE(contains(succeed("layers --case=l.json --in-shapes=0:4x5"),
             "op 2 'o' (MatMul): expected as many columns of src as rows of weights, given 5 and 4"));
 }
 
 TEST_F(dqbench, layers_refuse_wrong_arguments) {
-    expect_refused("layers", "layers: --case is required");
+    expect_refused("layers", "layers: expected --case=FILE or --table, given neither");
+    expect_refused("layers --table --case=l.json", "layers: --case excludes --table");
     expect_refused("layers --case=none.json", "layers: --case: there is no file 'none.json', nor ");
     expect_refused("layers --case=layers/static_zps.json --mode=X", "layers: --mode: expected C, P or CP, given 'X'");
     expect_refused("layers --case=layers/static_zps.json --weights=fixed",

@@ -325,6 +325,8 @@ chain_graph::chain_graph(json_graph::graph from)
             }
             if (o.supported_kind && &t != &o.inputs.front()) continue; // infer() says what they are
             if (!t.extents) refuse(o, "the dims of tensor ", t.id, " are unknown: give them by --in-shapes");
+            if (std::ranges::count(*t.extents, 0) != 0)
+                refuse(o, "expected dims from 1 on, given ", dynquant::to_string(*t.extents));
             set_dense(t, *t.extents);
         }
         infer(o);

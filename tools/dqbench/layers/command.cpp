@@ -24,20 +24,26 @@ using command_line::usage_error;
 using dynquant::concat;
 
 constexpr const char *introduction =
-        R"(Runs oneDNN Graphs in JSON that are a chain around one MatMul: Dequantize or DynamicDequantize of both sides, with
-or without Quantize before them, then MatMul, post-ops, and perhaps Quantize. Each runs by dynquant::graph, whose layers
-must give what exact integers and then f32 give, bit for bit. Where oneDNN keeps the chain, as dynquant::graph leaves it
-what it fuses, the results must be within the bound that f32's roundings have in any order.)";
+        R"(Runs oneDNN Graphs in JSON that are a chain around one MatMul: Dequantize or DynamicDequantize of both sides,
+with or without Quantize before them, then MatMul, post-ops, and perhaps Quantize. Each runs by dynquant::graph, whose
+layers must give what exact integers and then f32 give, bit for bit. Where oneDNN keeps the chain, as dynquant::graph
+leaves it what it fuses, the results must be within the bound that f32's roundings have in any order.)";
 
 constexpr const char *closing =
         R"(A performance line has the least and the median milliseconds of rounds in which all take their turn:
-dynquant::graph; onednn, the same graph on oneDNN; static, the same graph on oneDNN with Dequantize and Quantize in place
-of the dynamic ops, their scales as attributes, which oneDNN fuses. Ratios are of the least times, to dynquant's. oneDNN's
-cache of constant tensors is on. A static graph that oneDNN would compute with the first of several zps is not measured.
+dynquant::graph; onednn, the same graph on oneDNN; static, the same graph on oneDNN with Dequantize and Quantize in
+place of the dynamic ops, their scales as attributes, which oneDNN fuses. Ratios are of the least times, to dynquant's.
+oneDNN's cache of constant tensors is on. A static graph that oneDNN would compute with the first of several zps is not
+measured.
 States: PASSED; COMPARED, where oneDNN keeps the chain and is beyond the bound, which is no failure of dynquant's;
 FAILED; MISTRUSTED, where most results are saturated or zero; SKIPPED, where the graph is not such a chain, with the
 reason. Inputs are row-major, whatever strides the file has. Exit status: 0; 1 where a result is wrong or a graph is
 refused; 2 for a wrong command line or file.)";
+
+/// The products of --table: a linear layer's, square ones, and single rows.
+constexpr const char *table_graph = "layers/dynamic_matmul.json";
+constexpr const char *table_shapes = "0:128x768+4:768x768,0:128x768+4:768x3072,0:1024x1024+4:1024x1024,"
+                                     "0:1x768+4:768x768,0:1x4096+4:4096x4096";
 
 struct choices {
     std::vector<std::string> files, weights;
@@ -45,13 +51,18 @@ struct choices {
     std::string mode = "C", in_shapes, op_attrs;
     double milliseconds = 1000;
     int rotated_mib = 0;
+    bool is_table = false;
 };
 
 choices parse(int argc, char **argv, std::string &help) {
     choices given;
     CLI::App app(introduction, "dqbench layers");
     app.footer(closing);
-    app.add_option("--case", given.files, "A graph in JSON; may be given several times")->required();
+    app.add_option("--case", given.files, "A graph in JSON; may be given several times");
+    app.add_flag("--table", given.is_table,
+               concat("Measures ", table_graph,
+                       " of five shapes, weights constant and variable, by 1 and by 2 threads"))
+            ->excludes("--case");
     app.add_option("--mode", given.mode, "C checks, P measures, CP does both; default C");
     app.add_option("--in-shapes", given.in_shapes,
             "ID:SHAPE[+...][,...]: new dims of inputs; shapes of what follows are inferred, as are scales and zps");
@@ -71,6 +82,15 @@ choices parse(int argc, char **argv, std::string &help) {
     } catch (const CLI::ParseError &e) {
         throw usage_error(concat("layers: ", e.what()));
     }
+    if (given.is_table) {
+        given.files = {table_graph};
+        given.mode = "P";
+        given.in_shapes = table_shapes;
+        if (given.weights.empty()) given.weights = {"constant", "variable"};
+        if (given.threads.empty()) given.threads = {1, 2};
+    }
+    if (given.files.empty() && help.empty())
+        throw usage_error("layers: expected --case=FILE or --table, given neither");
     if (given.mode != "C" && given.mode != "P" && given.mode != "CP")
         throw usage_error(concat("layers: --mode: expected C, P or CP, given '", given.mode, "'"));
     for (const auto &each : given.weights)
@@ -186,6 +206,9 @@ class runner {
             if (given_.mode != "P") in_arena(threads, [&] { check(c, prefix, suffix); });
             if (given_.mode != "C") in_arena(threads, [&] { measure_all(c, weights, threads); });
         } catch (const not_supported &e) {
+            std::cout << prefix << "SKIPPED (not supported: " << e.what() << ')' << suffix << std::endl;
+            ++counts_["SKIPPED"];
+        } catch (const usage_error &e) { // an attribute's value
             std::cout << prefix << "SKIPPED (not supported: " << e.what() << ')' << suffix << std::endl;
             ++counts_["SKIPPED"];
         } catch (const dnnl::error &e) {
