@@ -14,8 +14,9 @@ void report(const char *event, const std::string &text) {
 }
 
 void report_fused(const op_record &op, const std::string &known_error) {
-    report("leave", concat(label(op), ": oneDNN fuses it with other ops", known_error,
-                            "; partition::policy::debug fuses none"));
+    report("leave",
+            concat(label(op), ": oneDNN fuses it with other ops", known_error,
+                    "; partition::policy::debug fuses none"));
 }
 
 } // namespace dynquant::graph::core

@@ -20,8 +20,7 @@ dnnl_status_t record_graph(
 }
 
 /// Adds an op of another family, or one that is left to oneDNN. record: null if there is none.
-dnnl_status_t add_to_onednn(
-        graph_state &state, dnnl_graph_graph_t graph, dnnl_graph_op_t op, const op_record *record) {
+dnnl_status_t add_to_onednn(graph_state &state, dnnl_graph_graph_t graph, dnnl_graph_op_t op, const op_record *record) {
     const auto status = onednn().add_op(graph, op);
     size_t id = 0;
     if (status != dnnl_success || onednn().op_get_id(op, &id) != dnnl_success) return status;

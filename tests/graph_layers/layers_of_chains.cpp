@@ -34,6 +34,19 @@ TEST(layers, leave_static_weights_with_one_zp_to_onednn) {
     EXPECT_EQ(layer_gives<std::int8_t>(p), (std::vector<std::int8_t> {-11, 17, -4, 31, 53, -10}));
 }
 
+TEST(layers, of_static_ops_do_not_saturate) {
+    // 64 products of 255 and 127, whoever computes them. Two of them are more than 16 bits hold.
+    program p;
+    const lt x = u8(0, {1, 64}), w = s8(1, {64, 2}, property::constant), x_real = f32(2, {1, 64}),
+             w_real = f32(3, {64, 2});
+    p.y = f32(4, {1, 2});
+    p.ops = {with_scales({10, kind::Dequantize, {x}, {x_real}, "dx"}, {1}, {0}),
+            with_scales(by_channel({11, kind::Dequantize, {w}, {w_real}, "dw"}, 1), {1, 0.5F}, {0, 0}),
+            {12, kind::MatMul, {x_real, w_real}, {p.y}, "product"}};
+    p.give(x, std::vector<std::uint8_t>(64, 255)).give(w, std::vector<std::int8_t>(128, 127));
+    EXPECT_EQ(layer_gives<float>(p), (floats {2072640, 1036320}));
+}
+
 TEST(layers, take_a_static_x_with_several_zps) {
     // x by row, less 3 and 5: -2 -1 0, -1 0 1; times w's columns 1 4 2, -2 0 5, 3 -1 -4: -6 4 -5, 1 7 -7.
     static_chain p({0, 0, 0});

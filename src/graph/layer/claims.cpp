@@ -44,11 +44,19 @@ class partitioning {
     std::vector<size_t> sizes_;
 };
 
+/// Without VNNI oneDNN adds two products of bytes in 16 bits, which saturates (VPMADDUBSW; "Nuances of int8
+/// computations" in its Developer Guide).
+bool multiplies_exactly() {
+    const auto isa = static_cast<unsigned>(onednn().get_effective_cpu_isa());
+    const auto has = [=](unsigned needed) { return (isa & needed) == needed; };
+    return has(dnnl_cpu_isa_avx2_vnni) || has(dnnl_cpu_isa_avx512_core_vnni);
+}
+
 bool is_taken(const chain &c, const partitioning &p) {
     const bool is_one_of_onednn =
             p.are_together(*c.product, *c.dequantize_x) && p.are_together(*c.product, *c.dequantize_w);
     return has_dynamic_dequantize(c) || !is_one_of_onednn || has_several_zps(*c.dequantize_x)
-            || has_several_zps(*c.dequantize_w);
+            || has_several_zps(*c.dequantize_w) || !multiplies_exactly();
 }
 
 /// A Dequantize that several products read, as those of queries, keys and values do, is computed in the layer of each.

@@ -20,7 +20,7 @@ struct graph_around_layers {
 
 /// Nothing if no op is of a layer that dynquant takes. Takes:
 /// - what has a dynamic Dequantize, and what oneDNN does not fuse;
-/// - what oneDNN fuses and gets wrong: its fused products take the first zero point for all.
+/// - what oneDNN fuses and gets wrong: its fused products take the first zero point for all, and without VNNI saturate.
 /// given: a finalized and filtered graph of the ops, which are in an order in which they can run. Reports each op of
 /// this family that oneDNN fuses, by whom it is computed.
 std::optional<graph_around_layers> take_layers(

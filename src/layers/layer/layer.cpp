@@ -124,7 +124,7 @@ packed_layer::packed_layer(
         refuse(d, status::invalid_shape, "w_zero_point: expected one value, or one for each of ", c.filters,
                 " channels, given ", c.w_zero_points.size());
     if (volume(w) == 0) return; // the other extents may be of any size
-    if (!d.w_is_signed) { // become int8, 128 less, and so do their zero points
+    if (!d.w_is_signed) {       // become int8, 128 less, and so do their zero points
         weights.flip = 0x80;
         if (c.w_zero_points.empty()) c.w_zero_points = {0};
         for (auto &value : c.w_zero_points)

@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "dynquant/onnx.hpp"
-#include "parallel/newest.hpp"
 #include "onnxruntime/common/small_shape.hpp"
+#include "parallel/newest.hpp"
 
 namespace dynquant::onnxruntime {
 

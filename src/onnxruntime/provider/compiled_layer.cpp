@@ -3,9 +3,9 @@
 
 #include "kernels/kernels.hpp"
 #include "layers/match/describe.hpp"
-#include "parallel/newest.hpp"
 #include "onnxruntime/common/tensor.hpp"
 #include "onnxruntime/provider/compiled.hpp"
+#include "parallel/newest.hpp"
 #include "quantization/environment.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
