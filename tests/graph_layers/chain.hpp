@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "oneapi/dnnl/dnnl.h"
 #if defined(DYNQUANT_TEST_DROP_IN)
 #include "oneapi/dnnl/dnnl_graph.hpp"
 namespace dg = dnnl::graph;
@@ -58,13 +57,6 @@ std::vector<T> values_of(const bytes &from) {
     std::vector<T> result(from.size() / sizeof(T));
     if (!result.empty()) std::memcpy(result.data(), from.data(), from.size());
     return result;
-}
-
-/// Without it oneDNN's products of bytes saturate, so that dynquant takes also what it fuses.
-inline bool onednn_has_vnni() {
-    const auto isa = static_cast<unsigned>(dnnl_get_effective_cpu_isa());
-    const auto has = [=](unsigned needed) { return (isa & needed) == needed; };
-    return has(dnnl_cpu_isa_avx2_vnni) || has(dnnl_cpu_isa_avx512_core_vnni);
 }
 
 /// A graph and the data of its inputs.

@@ -1,6 +1,7 @@
 // Layers refuse wrong logical tensors at compile and missing buffers at execute, by status and message, and write
 // nothing. What DYNQUANT_VERBOSE=1, which ctest sets, prints of them: with the drop-in it also has the messages.
 #include "by_hand.hpp"
+#include "support/onednn_isa.hpp"
 #include "support/program.hpp"
 
 namespace dynquant::test {
