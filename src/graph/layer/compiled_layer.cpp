@@ -53,7 +53,6 @@ std::vector<std::int64_t> parameter_indices(const quantization &q, size_t along)
     const auto &block = q.scales.block;
     const auto counts = parameter_dims(extents, block);
     const auto strides = row_major(counts);
-    const auto rank = extents.size();
     dims order(extents.begin(), extents.end() - 2);
     order.push_back(extents[along]);
     std::vector<std::int64_t> result(static_cast<size_t>(volume(order).value_or(0)));
@@ -66,7 +65,6 @@ std::vector<std::int64_t> parameter_indices(const quantization &q, size_t along)
         }
         result[i] = at;
     }
-    (void)rank;
     return result;
 }
 
@@ -110,9 +108,8 @@ std::int64_t largest_difference(bool is_signed, std::span<const std::int32_t> ze
 
 /// What depends on the data of constant inputs: the layers of each matrix of weights.
 struct binding {
-    std::vector<byte> key;     // the bytes of the inputs that are constants of layers
-    size_t of_zero_points = 0; // the first bytes of the key: zps of w
-    const void *w = nullptr;   // null: weights are not kept
+    std::vector<byte> key;   // the bytes of the inputs that are constants of layers
+    const void *w = nullptr; // null: weights are not kept
     struct part {
         layers::layer_description description;
         std::vector<layers::post_op_view> steps;            // of the description
@@ -128,8 +125,8 @@ class compiled_layer : public compiled {
     compiled_layer(std::string label, layer_shapes shapes, kernels::kernel_list kernels)
         : label_(std::move(label))
         , s_(std::move(shapes))
-        , x_rank_(s_.of_x.src.dims.size())
-        , of_x_(s_.of_x, x_rank_ - (transposes(*s_.ops.product, dnnl_graph_op_attr_transpose_a) ? 1 : 2))
+        , of_x_(s_.of_x,
+                  s_.of_x.src.dims.size() - (transposes(*s_.ops.product, dnnl_graph_op_attr_transpose_a) ? 1 : 2))
         , of_w_(s_.of_w,
                   s_.of_w.src.dims.size() - (transposes(*s_.ops.product, dnnl_graph_op_attr_transpose_b) ? 2 : 1))
         , x_is_signed_(s_.ops.x().data_type == dnnl_s8)
@@ -156,18 +153,7 @@ class compiled_layer : public compiled {
             x_scales_ = port(*ops.dequantize_x, input::scales);
             x_zps_ = port(*ops.dequantize_x, input::zps);
         }
-        x_is_dense_ = ops.quantize_x || s_.x.are_dense();
-        // A quantized x is as its op gives it, row-major before MatMul transposes it.
-        if (ops.quantize_x) {
-            auto of_op = s_.x;
-            const auto strides = row_major(s_.of_x.src.dims);
-            of_op.strides_of_batch.assign(strides.begin(), strides.end() - 2);
-            const bool is_transposed = transposes(*ops.product, dnnl_graph_op_attr_transpose_a);
-            of_op.row_stride = strides.end()[is_transposed ? -1 : -2];
-            of_op.column_stride = strides.end()[is_transposed ? -2 : -1];
-            s_.x = of_op;
-            x_is_dense_ = of_op.are_dense();
-        }
+        x_is_dense_ = s_.x.are_dense();
         y_is_dense_ = s_.y_strides == row_major(s_.y) || volume(s_.y) == 0;
         keeps_weights_ =
                 w_ != none && s_.ports[w_].property == dnnl_graph_tensor_property_constant && packed_weights_are_kept;
@@ -535,7 +521,6 @@ class compiled_layer : public compiled {
 
     std::string label_;
     layer_shapes s_;
-    size_t x_rank_;
     side_parameters of_x_, of_w_;
     bool x_is_signed_, w_is_signed_;
     size_t y_bytes_;
