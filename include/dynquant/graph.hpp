@@ -251,9 +251,10 @@ class compiled_partition : public core::handle<core::compiled_partition_record> 
 
   private:
     // The tensors of one call, on the stack. An op of this family has at most three inputs; a layer with all scales,
-    // zps and a bias has nine, and one for each operand behind. Longer lists are on the heap.
+    // zps and a bias has nine, and one for each operand behind. Longer lists are on the heap: a frame for more takes 24
+    // instructions of each call.
     struct raw_tensors {
-        static constexpr size_t usual = 16;
+        static constexpr size_t usual = 10;
 
         explicit raw_tensors(const std::vector<tensor> &tensors) {
             if (tensors.size() > usual) many.resize(tensors.size());
