@@ -81,7 +81,7 @@ bytes laid_out(const std::vector<T> &values, const dims &extents, const dims &st
 std::uint16_t half_of(float value) {
     std::uint32_t bits = 0;
     std::memcpy(&bits, &value, sizeof bits);
-    const auto exponent = static_cast<int>(bits >> 23 & 0xff) - 127 + 15;
+    const auto exponent = (bits >> 23 & 0xff) - 127 + 15;
     return static_cast<std::uint16_t>(exponent << 10 | (bits >> 13 & 0x3ff));
 }
 std::uint16_t bfloat_of(float value) {
