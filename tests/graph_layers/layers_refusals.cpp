@@ -184,7 +184,7 @@ TEST(layers_refusals, null_buffers_of_each_port) {
             };
             if (has_run) run({});
             std::ranges::fill(y, std::byte {0x77});
-            EXPECT_TRUE(refuses([&] { run(missing); }, dnnl_invalid_arguments,
+            EXPECT_TRUE(refuses([&, port = missing] { run(port); }, dnnl_invalid_arguments,
                     where + ": expected a buffer, given a null pointer"
                             + (missing == 10 ? " for a constant tensor" : "")));
             EXPECT_EQ(y, bytes(4, std::byte {0x77})) << where << " was missed too late";

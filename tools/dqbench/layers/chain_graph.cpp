@@ -343,7 +343,7 @@ chain_graph::chain_graph(json_graph::graph from)
         if (has_product) refuse(o, "the graph has another MatMul");
         has_product = true;
         product = o.id;
-        for (std::size_t side : {0, 1}) {
+        for (const std::size_t side : {0U, 1U}) {
             const auto made = producers.find(o.inputs[side].id);
             if (made == producers.end() || !is_dequantize(*made->second))
                 refuse(o, side == 0 ? "src" : "weights", " is not the result of Dequantize");
