@@ -228,7 +228,8 @@ class OtherScales(unittest.TestCase):
 
     def claimed(self, **attributes):
         """How many nodes of the provider run; they give the bits that ONNX Runtime gives with the operator."""
-        constants = {"w": np.arange(-64, 64).reshape(16, 8).astype(np.int8), "scale": F(0.01)}
+        # A product of so few rows of uint8 weights alone is left on every processor.
+        constants = {"w": np.arange(128).reshape(16, 8).astype(np.uint8), "scale": F(0.01)}
         m = onnx.load_from_string(rewritten(model([quantize(), *product("a")], ["n", 16], ["a_y"], constants))[0])
         node = next(n for n in m.graph.node if n.op_type == "DynamicQuantizeLinear")
         attributes = {a.name: a.i for a in node.attribute} | attributes
