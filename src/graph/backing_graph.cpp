@@ -1,6 +1,7 @@
 #include "graph/backing_graph.hpp"
 
 #include "graph/logical_tensor.hpp"
+#include "graph/op_schema.hpp"
 #include "graph/refusal.hpp"
 
 namespace dynquant::graph::core {
@@ -75,6 +76,20 @@ onednn_op make_op(const op_record &op) {
     return made;
 }
 
+onednn_graph create_backing_graph(dnnl_fpmath_mode_t mode, bool apply_to_int) {
+    const auto &f = onednn();
+    dnnl_graph_graph_t handle = nullptr;
+    require_success(f.graph_create_with_fpmath_mode(&handle, dnnl_cpu, mode), "graph", "create");
+    onednn_graph graph(handle);
+    if (f.graph_set_fpmath_mode)
+        require_success(f.graph_set_fpmath_mode(handle, mode, apply_to_int), "graph", "set the fpmath mode of");
+    return graph;
+}
+
+dnnl_status_t add_any_op(dnnl_graph_graph_t graph, const op_record &op) {
+    return find_schema(op.kind) ? add_op_or_wildcard(graph, op) : onednn().add_op(graph, make_op(op).get());
+}
+
 dnnl_status_t add_op_or_wildcard(dnnl_graph_graph_t graph, const op_record &op) {
     if (onednn().add_op(graph, make_op(with_axis_from_front(op)).get()) == dnnl_success) return dnnl_success;
     return add_wildcard(graph, op);
@@ -84,15 +99,31 @@ dnnl_status_t add_wildcard(dnnl_graph_graph_t graph, const op_record &op) {
     return onednn().add_op(graph, create(op, dnnl_graph_op_wildcard).get());
 }
 
+std::vector<onednn_partition> partitions_of(dnnl_graph_graph_t graph) {
+    const auto &f = onednn();
+    size_t count = 0;
+    require_success(f.graph_get_partition_num(graph, &count), "graph", "count the partitions of");
+    std::vector<dnnl_graph_partition_t> handles(count);
+    if (count > 0)
+        require_success(f.graph_get_partitions(graph, count, handles.data()), "graph", "list the partitions of");
+    return {handles.begin(), handles.end()};
+}
+
+std::vector<size_t> ops_of(const onednn_partition &partition) {
+    const auto &f = onednn();
+    size_t count = 0;
+    require_success(f.partition_get_op_num(partition.get(), &count), "partition", "count the ops of");
+    std::vector<size_t> ids(count);
+    require_success(f.partition_get_ops(partition.get(), count, ids.data()), "partition", "list the ops of");
+    return ids;
+}
+
 partition_record describe_partition(onednn_partition partition, dnnl_fpmath_mode_t mode) {
     const auto &f = onednn();
     partition_record described;
     described.mode = mode;
     require_success(f.partition_get_id(partition.get(), &described.id), "partition", "tell the id of");
-    size_t count = 0;
-    require_success(f.partition_get_op_num(partition.get(), &count), "partition", "count the ops of");
-    described.ops.resize(count);
-    require_success(f.partition_get_ops(partition.get(), count, described.ops.data()), "partition", "list the ops of");
+    described.ops = ops_of(partition);
     described.inputs = ports_of(partition, f.partition_get_input_ports_num, f.partition_get_input_ports);
     described.outputs = ports_of(partition, f.partition_get_output_ports_num, f.partition_get_output_ports);
     std::uint8_t supported = 0;

@@ -8,6 +8,12 @@
 
 namespace dynquant::graph::core {
 
+/// Creates an empty oneDNN graph of the CPU with these modes.
+onednn_graph create_backing_graph(dnnl_fpmath_mode_t mode, bool apply_to_int);
+
+/// Adds an op of any family.
+dnnl_status_t add_any_op(dnnl_graph_graph_t graph, const op_record &op);
+
 /// Adds an op of this family to a oneDNN graph, with a non-negative axis. If oneDNN refuses it (3.2 refuses Quantize
 /// without zps, and types that it does not know), adds a Wildcard with the same ports: without it oneDNN would fuse
 /// around the gap and create a cycle.
@@ -18,6 +24,10 @@ dnnl_status_t add_wildcard(dnnl_graph_graph_t graph, const op_record &op);
 
 /// Creates oneDNN's op from a record, with all attributes.
 onednn_op make_op(const op_record &op);
+
+/// The partitions of a filtered graph, and the ids of the ops of one.
+std::vector<onednn_partition> partitions_of(dnnl_graph_graph_t graph);
+std::vector<size_t> ops_of(const onednn_partition &partition);
 
 /// The record of a oneDNN partition. Its `by_dynquant` is null until claim() sets it.
 partition_record describe_partition(onednn_partition partition, dnnl_fpmath_mode_t mode);

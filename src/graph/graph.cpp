@@ -55,23 +55,12 @@ void check_connections(const graph_record &g, const std::vector<port> &added) {
     }
 }
 
-/// Adds to the oneDNN graph behind g.
-dnnl_status_t add_to_onednn(graph_record &g, const op_record &op) {
-    return is_in_family(op) ? add_op_or_wildcard(g.by_onednn.get(), op)
-                            : onednn().add_op(g.by_onednn.get(), make_op(op).get());
-}
-
 /// Creates the oneDNN graph behind g and adds the ops of g.
 void create_onednn_graph(graph_record &g) {
-    const auto &f = onednn();
-    dnnl_graph_graph_t handle = nullptr;
-    require_success(f.graph_create_with_fpmath_mode(&handle, dnnl_cpu, g.mode), "graph", "create");
-    g.by_onednn.reset(handle);
-    if (f.graph_set_fpmath_mode)
-        require_success(f.graph_set_fpmath_mode(handle, g.mode, g.apply_to_int), "graph", "set the fpmath mode of");
+    g.by_onednn = create_backing_graph(g.mode, g.apply_to_int);
     for (const auto &op : g.ops)
-        require_success(add_to_onednn(g, *op), label(*op), "add");
-    if (g.finalized) require_success(f.graph_finalize(handle), "graph", "finalize");
+        require_success(add_any_op(g.by_onednn.get(), *op), label(*op), "add");
+    if (g.finalized) require_success(onednn().graph_finalize(g.by_onednn.get()), "graph", "finalize");
 }
 
 /// Partitions with oneDNN around the layers that dynquant takes, then claims each partition that is one op of this
@@ -107,7 +96,7 @@ void add(graph_record &g, const op_record &op) {
     const auto ports = ports_of(*snapshot);
     check_connections(g, ports);
     if (!g.by_onednn && !is_in_family(op)) create_onednn_graph(g);
-    if (g.by_onednn) require_success(add_to_onednn(g, op), label(op), "add");
+    if (g.by_onednn) require_success(add_any_op(g.by_onednn.get(), op), label(op), "add");
 
     g.ops.push_back(snapshot);
     for (const auto &port : ports)

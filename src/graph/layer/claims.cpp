@@ -80,21 +80,12 @@ void share_dequantize(std::vector<chain> &chains, const std::vector<op_pointer> 
 
 onednn_graph make_graph(
         const std::vector<op_pointer> &ops, const std::set<size_t> &wildcards, const graph_modes &modes) {
-    const auto &f = onednn();
-    dnnl_graph_graph_t handle = nullptr;
-    require_success(f.graph_create_with_fpmath_mode(&handle, dnnl_cpu, modes.fpmath), "graph", "create");
-    onednn_graph graph(handle);
-    if (f.graph_set_fpmath_mode)
-        require_success(
-                f.graph_set_fpmath_mode(handle, modes.fpmath, modes.apply_to_int), "graph", "set the fpmath mode of");
-    for (const auto &op : ops) {
-        const auto status = wildcards.contains(op->id) ? add_wildcard(handle, *op)
-                : find_schema(op->kind)                ? add_op_or_wildcard(handle, *op)
-                                                       : f.add_op(handle, make_op(*op).get());
-        require_success(status, label(*op), "add");
-    }
-    require_success(f.graph_finalize(handle), "graph", "finalize");
-    require_success(f.graph_filter(handle, modes.policy), "graph", "partition");
+    auto graph = create_backing_graph(modes.fpmath, modes.apply_to_int);
+    for (const auto &op : ops)
+        require_success(wildcards.contains(op->id) ? add_wildcard(graph.get(), *op) : add_any_op(graph.get(), *op),
+                label(*op), "add");
+    require_success(onednn().graph_finalize(graph.get()), "graph", "finalize");
+    require_success(onednn().graph_filter(graph.get(), modes.policy), "graph", "partition");
     return graph;
 }
 
@@ -113,40 +104,13 @@ std::string known_error(const op_record &op) {
 
 } // namespace
 
-std::vector<onednn_partition> partitions_of(dnnl_graph_graph_t graph) {
-    const auto &f = onednn();
-    size_t count = 0;
-    require_success(f.graph_get_partition_num(graph, &count), "graph", "count the partitions of");
-    std::vector<dnnl_graph_partition_t> handles(count);
-    if (count > 0)
-        require_success(f.graph_get_partitions(graph, count, handles.data()), "graph", "list the partitions of");
-    return {handles.begin(), handles.end()};
-}
-
-std::vector<size_t> ops_of(const onednn_partition &partition) {
-    const auto &f = onednn();
-    size_t count = 0;
-    require_success(f.partition_get_op_num(partition.get(), &count), "partition", "count the ops of");
-    std::vector<size_t> ids(count);
-    require_success(f.partition_get_ops(partition.get(), count, ids.data()), "partition", "list the ops of");
-    return ids;
-}
-
 std::optional<graph_around_layers> take_layers(
         dnnl_graph_graph_t given, const std::vector<op_pointer> &ops, const graph_modes &modes) {
+    if (modes.policy != dnnl_graph_partition_policy_fusion) return std::nullopt; // oneDNN fuses nothing either
     const partitioning by_onednn(given);
     auto found = find_chains(ops);
-    std::set<size_t> left; // ops of layers that stay oneDNN's
-    std::vector<chain> chains;
-    if (modes.policy == dnnl_graph_partition_policy_fusion)
-        for (auto &c : found.chains) {
-            if (is_taken(c, by_onednn)) {
-                chains.push_back(std::move(c));
-                continue;
-            }
-            for (const auto &op : c.ops)
-                left.insert(op->id);
-        }
+    std::erase_if(found.chains, [&](const chain &c) { return !is_taken(c, by_onednn); });
+    auto &chains = found.chains;
     share_dequantize(chains, ops);
     std::set<size_t> taken;
     for (const auto &c : chains)
@@ -154,10 +118,9 @@ std::optional<graph_around_layers> take_layers(
     for (const auto &op : ops)
         if (find_schema(op->kind) && by_onednn.is_fused(*op) && !taken.contains(op->id))
             report_fused(*op, known_error(*op));
-    if (modes.policy == dnnl_graph_partition_policy_fusion)
-        for (const auto &op : ops)
-            if (const auto why = found.others.find(op->id); why != found.others.end() && !by_onednn.is_fused(*op))
-                report("leave", concat(label(*op), ": oneDNN multiplies floats, as it is no layer: ", why->second));
+    for (const auto &op : ops)
+        if (const auto why = found.others.find(op->id); why != found.others.end() && !by_onednn.is_fused(*op))
+            report("leave", concat(label(*op), ": oneDNN multiplies floats, as it is no layer: ", why->second));
     if (chains.empty()) return std::nullopt;
 
     graph_around_layers result;

@@ -26,11 +26,7 @@ struct graph_around_layers {
 std::optional<graph_around_layers> take_layers(
         dnnl_graph_graph_t given, const std::vector<op_pointer> &ops, const graph_modes &modes);
 
-/// oneDNN's partitions of a filtered graph.
-std::vector<onednn_partition> partitions_of(dnnl_graph_graph_t graph);
-std::vector<size_t> ops_of(const onednn_partition &partition);
-
-/// Those around layers, in an order in which they can run; of a layer its Wildcard's.
+/// oneDNN's partitions around layers, in an order in which they can run; of a layer its Wildcard's.
 struct partition_or_layer {
     onednn_partition handle;
     std::shared_ptr<const claimed> layer; // or null
