@@ -1,5 +1,6 @@
 #include "graph/layer/exact_product.hpp"
 
+#include "layers/gemm/zero_points.hpp"
 #include "parallel/parallel.hpp"
 
 namespace dynquant::graph::core {
@@ -11,10 +12,6 @@ std::int64_t value_of(std::byte b, bool is_signed) {
     return is_signed ? static_cast<std::int8_t>(b) : static_cast<std::uint8_t>(b);
 }
 
-std::int64_t zero_point_of(std::span<const std::int32_t> zero_points, std::int64_t i) {
-    return zero_points.empty() ? 0 : zero_points[zero_points.size() == 1 ? 0 : static_cast<std::size_t>(i)];
-}
-
 } // namespace
 
 void multiply_exactly(const exact_product &p, float *y) {
@@ -22,7 +19,8 @@ void multiply_exactly(const exact_product &p, float *y) {
     parallel::for_each_part(count, parallel::parts_for_items(count, count * p.inner), [&](parallel::range part) {
         for (auto i = part.begin; i < part.end; ++i) {
             const auto row = i / p.columns, column = i % p.columns;
-            const auto of_x = zero_point_of(p.x_zero_points, row), of_w = zero_point_of(p.w_zero_points, column);
+            const std::int64_t of_x = layers::zero_point_of(p.x_zero_points, row),
+                               of_w = layers::zero_point_of(p.w_zero_points, column);
             const auto *const x = p.x + row * p.inner, *const w = p.w.first + column * p.w.of_filter;
             wide sum = 0;
             for (std::int64_t k = 0; k < p.inner; ++k)

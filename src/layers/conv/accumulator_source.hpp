@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "layers/gemm/aligned_vector.hpp"
+#include "layers/gemm/zero_points.hpp"
 #include "parallel/parallel.hpp"
 
 namespace dynquant::layers {
@@ -92,11 +93,6 @@ class block_consumer {
     const void *function_;
     void (*call_)(const void *, const accumulator_block &);
 };
-
-/// The zero point of an image.
-inline std::int32_t zero_point_of(std::span<const std::int32_t> zero_points, std::int64_t image) {
-    return zero_points[zero_points.size() == 1 ? 0 : static_cast<std::size_t>(image)];
-}
 
 /// Computes the s32 sums of x times weights less their zero points, block by block, while they are in the second-level
 /// cache. The zero points of x are not subtracted: the caller adds fold_zero_point_into_bias(), of zero_points.hpp, or

@@ -29,10 +29,7 @@ struct integer_convolution {
     targets::features available = targets::scalar; // the features of the processor that loops may use
     std::optional<algorithm> only = {};            // for those who compare algorithms
 
-    std::int32_t w_zero_point(std::int64_t filter) const {
-        return w_zero_points.empty() ? 0
-                                     : w_zero_points[w_zero_points.size() == 1 ? 0 : static_cast<std::size_t>(filter)];
-    }
+    std::int32_t w_zero_point(std::int64_t filter) const { return zero_point_of(w_zero_points, filter); }
     bool has_zero_points() const {
         return std::ranges::any_of(w_zero_points, [](std::int32_t zero_point) { return zero_point != 0; });
     }

@@ -9,6 +9,11 @@
 
 namespace dynquant::layers {
 
+/// The zero point of a row, a column or an image: 0 where there are none, or the one of all, or its own.
+inline std::int32_t zero_point_of(std::span<const std::int32_t> zero_points, std::int64_t i) {
+    return zero_points.empty() ? 0 : zero_points[zero_points.size() == 1 ? 0 : static_cast<std::size_t>(i)];
+}
+
 /// Subtracts `inner` times the zero points from the sums of columns. Zero points: none, one, or one for each column.
 void subtract_from_sums(std::span<const std::int32_t> zero_points, std::int64_t inner, std::span<std::int32_t> sums);
 

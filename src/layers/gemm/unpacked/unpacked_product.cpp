@@ -1,13 +1,10 @@
 #include "layers/gemm/unpacked/unpacked_product.hpp"
 
 #include "elements/ceil_div.hpp"
+#include "layers/gemm/zero_points.hpp"
 
 namespace dynquant::layers {
 namespace {
-
-std::int32_t zero_point_of(std::span<const std::int32_t> zero_points, std::int64_t i) {
-    return zero_points.empty() ? 0 : zero_points[zero_points.size() == 1 ? 0 : static_cast<std::size_t>(i)];
-}
 
 template <typename X>
 void widen(const std::byte *x, std::int64_t count, std::int32_t zero_point, std::int16_t *to) {
