@@ -49,9 +49,10 @@ bool fold_multipliers(layer_description &d) {
     return true;
 }
 
-/// The strides are not read where an extent is 0, and a kernel may then have any number of taps.
+/// An empty tensor has no strides: its other extents may be of any size, and their product beyond 63 bits.
 constant_weights row_major_weights(const layer_description &d, const std::byte *weights) {
     const auto &w = d.weights_shape;
+    if (volume(w) == 0) return {};
     if (!d.is_convolution) return constant_weights::of_matrix(weights, w[1]);
     return constant_weights::of_filters(weights, w[1], volume(dims(w.begin() + 2, w.end())).value_or(0));
 }
