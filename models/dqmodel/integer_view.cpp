@@ -6,10 +6,10 @@
 #include <map>
 #include <stdexcept>
 
-#include "model/broadcast.hpp"
 #include "model/rescale.hpp"
 #include "model/values.hpp"
 #include "onnx/element_type.hpp"
+#include "quantization/broadcast.hpp"
 #include "quantization/text.hpp"
 
 namespace dqmodel {
@@ -182,13 +182,15 @@ integer_differences compare_with_integers(const layer_rescaling &l, const dynqua
     std::vector<multiplier> multipliers;
     multipliers.reserve(l.multipliers.size());
     for (const auto *m : l.multipliers)
-        multipliers.push_back({values_of<float>(*m), broadcast_strides(m->what.shape, shape)});
+        multipliers.push_back({values_of<float>(*m), dynquant::broadcast_strides(m->what.shape, shape)});
     const bool is_unsigned = l.type == type::uint8;
     const std::int64_t lowest = is_unsigned || l.relu ? 0 : -128, highest = is_unsigned ? 255 : 127;
     for (std::size_t i = 0; i < sums.size(); ++i) {
         rescale r {1, 0};
         for (const auto &m : multipliers)
-            multiply(r, m.values[static_cast<std::size_t>(offset_of(static_cast<std::int64_t>(i), shape, m.strides))]);
+            multiply(r,
+                    m.values[static_cast<std::size_t>(
+                            dynquant::offset_of(static_cast<std::int64_t>(i), shape, m.strides))]);
         if (l.relu && r.quant_scale < 0) throw std::runtime_error("its multipliers are negative, and there is a Relu");
         const auto given = std::clamp(shift_and_round(sums[i], r.quant_scale, r.shift), lowest, highest);
         const auto bits = std::to_integer<std::uint8_t>(result[i]);

@@ -6,8 +6,8 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "model/broadcast.hpp"
 #include "onnx/element_type.hpp"
+#include "quantization/broadcast.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
 
@@ -51,7 +51,7 @@ std::vector<std::byte> row_major(const npy::tensor<T> &t) {
         return bytes;
     }
     for (std::int64_t i = 0; i < t.volume; ++i) {
-        const auto from = dynquant::models::offset_of(i, t.dims, t.strides);
+        const auto from = dynquant::offset_of(i, t.dims, t.strides);
         std::memcpy(bytes.data() + static_cast<std::size_t>(i) * sizeof(T), t.data.get() + from, sizeof(T));
     }
     return bytes;

@@ -2,9 +2,9 @@
 #include <functional>
 #include <type_traits>
 
-#include "model/broadcast.hpp"
 #include "model/operators/element_types.hpp"
 #include "model/operators/operators.hpp"
+#include "quantization/broadcast.hpp"
 #include "quantization/shape.hpp"
 
 namespace dynquant::models {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "model/broadcast.hpp"
 #include "model/operators/operators.hpp"
+#include "quantization/broadcast.hpp"
 #include "quantization/shape.hpp"
 
 namespace dynquant::models {

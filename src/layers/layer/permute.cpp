@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "parallel/parallel.hpp"
+#include "quantization/broadcast.hpp"
 #include "quantization/shape.hpp"
 #include "targets/sixteen_bytes.hpp"
 
@@ -116,13 +117,10 @@ permutation::permutation(const dims &shape, const std::vector<std::size_t> &orde
 template <typename Element>
 void permutation::copy_rows(const Element *x, Element *y) const {
     const auto length = shape_.back(), rows = *volume(shape_) / length;
+    const auto outer = std::span(shape_).first(shape_.size() - 1);
     parallel::for_each_part(rows, parallel::parts_for_items(rows, rows * length), [&](parallel::range part) {
         for (auto r = part.begin; r < part.end; ++r) {
-            const auto *from = x;
-            auto index = r;
-            for (auto d = shape_.size() - 1; d-- > 0; index /= shape_[d])
-                from += index % shape_[d] * strides_[d];
-            std::copy_n(from, length, y + r * length);
+            std::copy_n(x + offset_of(r, outer, strides_), length, y + r * length);
         }
     });
 }

@@ -1,10 +1,10 @@
-#include "model/broadcast.hpp"
+#include "quantization/broadcast.hpp"
 
 #include <algorithm>
 
 #include "quantization/shape.hpp"
 
-namespace dynquant::models {
+namespace dynquant {
 
 std::optional<dims> broadcast_shape(const dims &a, const dims &b) {
     dims shape(std::max(a.size(), b.size()), 1);
@@ -24,11 +24,11 @@ dims broadcast_strides(const dims &shape, const dims &to) {
     return strides;
 }
 
-std::int64_t offset_of(std::int64_t index, const dims &shape, const dims &strides) {
+std::int64_t offset_of(std::int64_t index, std::span<const std::int64_t> shape, std::span<const std::int64_t> strides) {
     std::int64_t offset = 0;
     for (auto d = shape.size(); d-- > 0; index /= shape[d])
         offset += index % shape[d] * strides[d];
     return offset;
 }
 
-} // namespace dynquant::models
+} // namespace dynquant

@@ -1,0 +1,23 @@
+// Tensors repeat as numpy's broadcasting defines it, and elements lie where their strides say.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "dynquant/quantization.hpp"
+
+namespace dynquant {
+
+/// The shape that both are broadcast to, or nothing where they do not fit together.
+std::optional<dims> broadcast_shape(const dims &a, const dims &b);
+
+/// The strides of a dense tensor that is broadcast to a shape: 0 along dimensions in which it repeats. Precondition: it
+/// has no more dimensions than `to`.
+dims broadcast_strides(const dims &shape, const dims &to);
+
+/// The offset of an element by its row-major index in a shape. Strides of more dimensions than the shape has are not
+/// read.
+std::int64_t offset_of(std::int64_t index, std::span<const std::int64_t> shape, std::span<const std::int64_t> strides);
+
+} // namespace dynquant
