@@ -54,6 +54,10 @@ dims strides_of(const c_logical_tensor &t) {
     return {t.layout.strides, t.layout.strides + t.ndims};
 }
 
+size_t bytes_of_element(const c_logical_tensor &t) {
+    return static_cast<size_t>(traits(*from_onednn(t.data_type)).bits / 8);
+}
+
 std::string describe_dims(const c_logical_tensor &t) {
     return rank_known(t) ? describe(dims_of(t)) : "?";
 }

@@ -23,6 +23,9 @@ bool strides_known(const c_logical_tensor &t);
 dims dims_of(const c_logical_tensor &t);
 dims strides_of(const c_logical_tensor &t);
 
+/// The data type must be one of dynquant's, of at least 8 bits.
+size_t bytes_of_element(const c_logical_tensor &t);
+
 /// 2x?x3; "scalar"; "?" when the rank is unknown.
 std::string describe_dims(const c_logical_tensor &t);
 

@@ -5,7 +5,6 @@
 #include "graph/check.hpp"
 #include "graph/compiled_op.hpp"
 #include "graph/dependencies.hpp"
-#include "graph/layer/compiled_layer.hpp"
 #include "onednn_graph/records.hpp"
 
 using namespace dynquant::onednn_graph;

@@ -85,6 +85,26 @@ TEST(layers_refusals, batches_that_do_not_broadcast) {
             product + "weights: expected batch dims that broadcast with those of src, 2, given 3"));
 }
 
+// Each side is small, so that compile knows only by the product that a list of its matrices would not fit in memory.
+TEST(layers_refusals, a_dst_of_too_many_matrices) {
+    constexpr std::int64_t many = 1 << 20;
+    small_chain p;
+    p.x = u8(0, {many, 1, 2, 3});
+    p.x_real = f32(3, {many, 1, 2, 3});
+    p.w = s8(10, {1, 4 * many, 3, 2});
+    p.w_real = f32(13, {1, 4 * many, 3, 2});
+    p.product = f32(20, {many, 4 * many, 2, 2});
+    p.ops = {p.dequantize_x(), by_channel(p.dequantize_w(), 3), p.matmul()};
+    p.y = p.product;
+    p.give_data();
+    p.inputs[0] = p.x;
+    p.inputs[10] = p.w;
+    const auto partitions = partitions_of(p);
+    ASSERT_EQ(partitions.size(), 1U);
+    EXPECT_TRUE(refuses([&] { compile(partitions.front(), p); }, dnnl_invalid_shape,
+            product + "dst: expected fewer than 2^44 elements, given dims 1048576x4194304x2x2"));
+}
+
 TEST(layers_refusals, dims_of_dst_other_than_the_product_gives) {
     EXPECT_TRUE(compile_refuses(
             {f32(21, {3, 2})}, dnnl_invalid_shape, "op 103 'add' (Add): dst: expected dims 2x2, given 3x2"));

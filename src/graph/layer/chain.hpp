@@ -1,6 +1,6 @@
 // src/graph/layer: ops of a oneDNN graph that are one layer of src/layers: (Dynamic)Dequantize of both sides of a
 // MatMul, and what is around it. It includes graph, layers, kernels/kernels.hpp and what graph may. Start here, then
-// find_chains.hpp, claims.hpp and compiled_layer.hpp.
+// find_chains.hpp, claims.hpp, claimed_layer.hpp and compiled_layer.hpp.
 #pragma once
 
 #include <memory>

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "graph/backing_graph.hpp"
-#include "graph/layer/compiled_layer.hpp"
+#include "graph/layer/claimed_layer.hpp"
 #include "graph/layer/find_chains.hpp"
 #include "graph/op_schema.hpp"
 #include "graph/refusal.hpp"

@@ -10,6 +10,7 @@
 #include "graph/lowering.hpp"
 #include "graph/op_schema.hpp"
 #include "graph/refusal.hpp"
+#include "quantization/broadcast.hpp"
 #include "quantization/onednn_type.hpp"
 #include "quantization/shape.hpp"
 
@@ -26,32 +27,6 @@ matrices matrices_of(const op_record &product, const char *name, const c_logical
         std::swap(m.row_stride, m.column_stride);
     }
     return m;
-}
-
-/// The position of element i of `extents`, row-major, in a tensor that broadcasts to them.
-std::int64_t broadcast_position(std::int64_t i, const dims &extents, const dims &of) {
-    std::int64_t result = 0, stride = 1;
-    for (size_t d = extents.size(); d-- > 0; i /= std::max<std::int64_t>(extents[d], 1)) {
-        const auto behind = extents.size() - d;
-        if (behind > of.size()) continue;
-        const auto extent = of[of.size() - behind];
-        if (extent != 1) result += i % extents[d] * stride;
-        stride *= extent;
-    }
-    return result;
-}
-
-dims broadcast(const op_record &product, const dims &a, const dims &b) {
-    dims result(std::max(a.size(), b.size()), 1);
-    for (size_t i = 1; i <= result.size(); ++i) {
-        const auto of_a = i <= a.size() ? a.end()[-static_cast<std::ptrdiff_t>(i)] : 1;
-        const auto of_b = i <= b.size() ? b.end()[-static_cast<std::ptrdiff_t>(i)] : 1;
-        if (of_a != of_b && of_a != 1 && of_b != 1)
-            refuse(product, dnnl_invalid_shape, "weights: expected batch dims that broadcast with those of src, ",
-                    dynquant::to_string(a), ", given ", dynquant::to_string(b));
-        result.end()[-static_cast<std::ptrdiff_t>(i)] = of_a == 1 ? of_b : of_a;
-    }
-    return result;
 }
 
 class shaper {
@@ -109,7 +84,7 @@ class shaper {
         s_.positions.push_back(position);
     }
 
-    /// Of other families; check() does it for this one.
+    /// Checks an input of an op of another family, as check() does for ops of this one.
     static void check_operand(const op_record &op, const std::string &name, const c_logical_tensor &t) {
         if (t.data_type != dnnl_f32)
             refuse(op, dnnl_invalid_data_type, name, ": expected data type f32, given ", name_of(t.data_type));
@@ -134,8 +109,8 @@ class shaper {
             infer(op, op.outputs[i], parameter_dims(op, extents));
     }
 
-    /// A tensor within the layer, or its result before compile's list is looked at. Its layout is row-major, whatever
-    /// the op says.
+    /// Sets the shape of a tensor within the layer, or of its result before compile's list is looked at. Its layout is
+    /// row-major, whatever the op says, as no buffer has it.
     static void infer(const op_record &op, c_logical_tensor &t, const dims &extents) {
         auto inferred = t;
         set_final_shape(inferred, extents, row_major(extents));
@@ -145,7 +120,7 @@ class shaper {
         t = inferred;
     }
 
-    /// The statement of an op of this family.
+    /// Keeps the statement of an op of this family.
     void state(const op_record &op, const op_record &given) {
         auto q = *check(op, stage::compile, rule_);
         if (&given == given_.dequantize_x.get()) s_.of_x = q;
@@ -155,7 +130,7 @@ class shaper {
 
     void multiply(op_record &op) {
         const auto &x = op.inputs[matmul::src], &w = op.inputs[matmul::weights];
-        // In memory what Dequantize reads, not what it gives.
+        // MatMul's matrices lie as Dequantize's src does, as a layer reads that and not what Dequantize gives.
         const auto lie = [&](const c_logical_tensor &made, const c_logical_tensor &read) {
             auto t = made;
             std::ranges::copy(strides_of(read), t.layout.strides);
@@ -166,21 +141,30 @@ class shaper {
         if (s_.x.columns != s_.w.rows)
             refuse(op, dnnl_invalid_shape, "weights: expected ", s_.x.columns, " rows, as many as src has columns (",
                     describe_dims(x), "), given ", s_.w.rows, " (", describe_dims(w), ")");
-        s_.y = broadcast(op, s_.x.batch, s_.w.batch);
-        const auto count = volume(s_.y).value_or(0);
+        const auto batch = broadcast_shape(s_.x.batch, s_.w.batch);
+        if (!batch)
+            refuse(op, dnnl_invalid_shape, "weights: expected batch dims that broadcast with those of src, ",
+                    dynquant::to_string(s_.x.batch), ", given ", dynquant::to_string(s_.w.batch));
+        s_.y = *batch;
+        s_.y.insert(s_.y.end(), {s_.x.rows, s_.w.columns});
+        check_sizes(op);
+        const auto strides_of_x = broadcast_strides(s_.x.batch, *batch),
+                   strides_of_w = broadcast_strides(s_.w.batch, *batch);
+        const auto count = volume(s_.y) == 0 ? 0 : *volume(*batch); // without elements, batches may be any number
         for (std::int64_t i = 0; i < count; ++i) {
-            s_.x_of.push_back(broadcast_position(i, s_.y, s_.x.batch));
-            s_.w_of.push_back(broadcast_position(i, s_.y, s_.w.batch));
+            s_.x_of.push_back(offset_of(i, *batch, strides_of_x));
+            s_.w_of.push_back(offset_of(i, *batch, strides_of_w));
         }
-        s_.y.push_back(s_.x.rows);
-        s_.y.push_back(s_.w.columns);
+        infer(op, op.outputs.front(), s_.y);
+    }
+
+    void check_sizes(const op_record &op) const {
         for (const auto *t : {&s_.x, &s_.w})
-            if (!volume({t->count(), t->rows, t->columns}) || *volume({t->count(), t->rows, t->columns}) >= most)
+            if (volume({t->count(), t->rows, t->columns}).value_or(most) >= most)
                 refuse(op, dnnl_invalid_shape, "expected fewer than 2^44 elements in src and in weights");
         if (volume(s_.y).value_or(most) >= most)
             refuse(op, dnnl_invalid_shape, "dst: expected fewer than 2^44 elements, given dims ",
                     dynquant::to_string(s_.y));
-        infer(op, op.outputs.front(), s_.y);
     }
 
     void finish_y() {
@@ -204,7 +188,7 @@ class shaper {
         s_.positions.push_back(position);
     }
 
-    /// Now that all dims are known, the ops are still the layer that they seemed to be.
+    /// Refuses ops that are not the layer that they seemed to be, now that all dims are known.
     void check_layer() const {
         auto found = find_chains(s_.ops.ops);
         if (found.chains.size() != 1)
@@ -239,10 +223,7 @@ std::int64_t matrices::count() const {
 }
 
 std::int64_t matrices::offset(std::int64_t i) const {
-    std::int64_t result = 0;
-    for (size_t d = batch.size(); d-- > 0; i /= batch[d])
-        result += i % batch[d] * strides_of_batch[d];
-    return result;
+    return offset_of(i, batch, strides_of_batch);
 }
 
 bool matrices::are_dense() const {
@@ -258,7 +239,7 @@ bool matrices::are_dense() const {
 size_t layer_shapes::port_of(size_t id) const {
     for (size_t i = 0; i < inputs; ++i)
         if (ports[i].id == id) return i;
-    return static_cast<size_t>(-1);
+    return no_port;
 }
 
 layer_shapes make_shapes(const chain &c, logical_tensors inputs, logical_tensors outputs, dnnl_fpmath_mode_t mode) {

@@ -12,11 +12,21 @@ struct matrices {
     std::int64_t row_stride, column_stride;
     std::int64_t count() const;
 
-    /// Of matrix i in the order of the batch, in elements.
+    /// Where matrix i begins, counted in the row-major order of the batch; in elements.
     std::int64_t offset(std::int64_t i) const;
     /// Whether all matrices lie one behind the other, row-major.
     bool are_dense() const;
 };
+
+/// The buffers of a run, as layer_shapes::ports orders them.
+using port_buffers = std::span<std::byte *const>;
+
+inline constexpr size_t no_port = static_cast<size_t>(-1);
+
+/// The buffer of a port; null where there is none.
+inline std::byte *at(port_buffers buffers, size_t port) {
+    return port == no_port ? nullptr : buffers[port];
+}
 
 struct layer_shapes {
     chain ops; // copies, with final ports
@@ -31,7 +41,11 @@ struct layer_shapes {
     size_t inputs = 0;                          // the first ports
     size_t lists_inputs = 0, lists_outputs = 0; // the lengths of the lists
 
-    size_t port_of(size_t id) const; // among the inputs; -1 where there is none
+    /// The positions of inputs among the ports; no_port where what is asked for is no input of the layer.
+    size_t port_of(size_t id) const;
+    size_t port_of(const op_record &op, size_t input) const {
+        return input < op.inputs.size() ? port_of(op.inputs[input].id) : no_port;
+    }
 };
 
 /// What messages call an input of an op.

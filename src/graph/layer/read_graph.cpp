@@ -139,7 +139,7 @@ class reader {
         return values_[t.id] = add_value(std::to_string(t.id), from_onednn(t.data_type), shape);
     }
 
-    /// A float between nodes of one op.
+    /// Adds a float that only nodes of one op pass on.
     size_t inner_value(const c_logical_tensor &like) { return add_value(std::to_string(like.id), data_type::f32, {}); }
 
     template <typename T>
@@ -150,7 +150,7 @@ class reader {
         result_.g.values[index].known = match::constant {type, std::move(shape), bytes.data()};
         return index;
     }
-    /// Of more than a vector only the shape, which no layer has.
+    /// Reads no elements of what varies along several dims: no layer has it, and it may be large.
     size_t add_floats(const op_record &o, size_t input, const dims &shape) {
         const bool is_vector = std::ranges::count_if(shape, [](auto extent) { return extent > 1; }) <= 1;
         return add_constant(concat("input ", input), data_type::f32, shape,
@@ -295,7 +295,7 @@ class reader {
         if (!is_on_chain(src) || computes_scales(o) || !why_not_read(o).empty()) return false;
         const auto varying = varying_dims(o, src);
         if (!varying) return false;
-        // By channel of MatMul's dst, the last dim, or with one scale.
+        // A layer quantizes with one scale, or with one for each column, which is the last dim of MatMul's dst.
         std::int64_t count = 1;
         for (size_t d = 0; d < varying->size(); ++d)
             if ((*varying)[d]) {

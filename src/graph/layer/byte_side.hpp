@@ -1,0 +1,33 @@
+// One side of a layer's product: which of its parameters each row of x or column of w has, and how far its bytes lie
+// from their zero points.
+#pragma once
+
+#include <span>
+
+#include "graph/op_record.hpp"
+
+namespace dynquant::graph::core {
+
+/// Scales and zero points of one side of MatMul, in the order in which layers take them.
+struct side_parameters {
+    /// q: the statement of the side's Dequantize; along: the dim of its src whose elements are rows of x or columns
+    /// of w.
+    side_parameters(const quantization &q, size_t along);
+
+    bool are_one;                          // the same for all rows or columns
+    std::vector<std::int64_t> indices;     // where that of each row, or of each column of each matrix, is given
+    bool are_in_order = false;             // indices are 0, 1, 2, ...
+    std::vector<float> scales;             // known ones, as `indices` order them; empty: given at the run
+    std::vector<std::int32_t> zero_points; // likewise
+    bool has_zero_points = false;
+
+    size_t count() const { return indices.size(); }
+};
+
+/// The largest |v - zero point| of a byte v. No zero points: all are 0.
+std::int64_t largest_difference(bool is_signed, std::span<const std::int32_t> zero_points);
+
+/// Whether s32 holds each sum of `inner` products of differences of at most these magnitudes.
+bool fits_s32(std::int64_t inner, std::int64_t largest_x, std::int64_t largest_w);
+
+} // namespace dynquant::graph::core

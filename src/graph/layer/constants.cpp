@@ -1,0 +1,171 @@
+#include "graph/layer/constants.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "elements/load_store.hpp"
+#include "graph/layer/read_graph.hpp"
+#include "graph/logical_tensor.hpp"
+#include "graph/op_schema.hpp"
+#include "layers/match/describe.hpp"
+#include "quantization/broadcast.hpp"
+#include "quantization/onednn_type.hpp"
+#include "quantization/shape.hpp"
+
+namespace dynquant::graph::core {
+namespace {
+
+namespace match = layers::match;
+
+std::atomic<bool> packed_weights_are_kept = true;
+
+/// How far a buffer is read, from the first to the last element.
+size_t bytes_spanned(const c_logical_tensor &t) {
+    if (volume(dims_of(t)) == 0) return 0;
+    return static_cast<size_t>(last_offset(dims_of(t), strides_of(t)).value_or(0) + 1) * bytes_of_element(t);
+}
+
+std::vector<double> attribute_values(const op_record &op, size_t i) {
+    const auto found = op.attributes.find(i == input::scales ? dnnl_graph_op_attr_scales : dnnl_graph_op_attr_zps);
+    std::vector<double> result;
+    if (const auto *floats = std::get_if<std::vector<float>>(&found->second))
+        result.assign(floats->begin(), floats->end());
+    else if (const auto *integers = std::get_if<std::vector<std::int64_t>>(&found->second))
+        result.assign(integers->begin(), integers->end());
+    return result;
+}
+
+} // namespace
+
+constants::constants(const layer_shapes &s, const x_side &x, std::string label, targets::features features)
+    : s_(s)
+    , x_(x)
+    , of_w_(s.of_w, s.of_w.src.dims.size() - (transposes(*s.ops.product, dnnl_graph_op_attr_transpose_b) ? 2 : 1))
+    , label_(std::move(label))
+    , features_(features)
+    , w_is_signed_(s.ops.w().data_type == dnnl_s8)
+    , w_(s.port_of(*s.ops.dequantize_w, input::src))
+    , keeps_weights_(
+              w_ != no_port && s.ports[w_].property == dnnl_graph_tensor_property_constant && packed_weights_are_kept) {
+    add_to_key(*s.ops.dequantize_w, input::zps);
+    for (const auto &k : keyed_)
+        of_zero_points_ += k.bytes;
+    add_to_key(*s.ops.dequantize_w, input::scales);
+    add_to_key(*s.ops.product, matmul::bias);
+    for (const auto &op : s.ops.behind)
+        for (size_t i = 0; i < op->inputs.size(); ++i)
+            add_to_key(*op, i);
+}
+
+void constants::add_to_key(const op_record &op, size_t input) {
+    const auto port = s_.port_of(op, input);
+    if (port != no_port) keyed_.push_back({port, bytes_spanned(s_.ports[port])});
+}
+
+std::shared_ptr<const binding> constants::of(port_buffers buffers) const {
+    return bindings_.find_or_add([&](const binding &b) { return has_key(b, buffers); }, [&] { return bind(buffers); });
+}
+
+layers::constant_weights constants::weights_of(port_buffers buffers, std::int64_t matrix) const {
+    return {buffers[w_] + s_.w.offset(matrix), s_.w.column_stride, s_.w.row_stride, 0};
+}
+
+bool constants::has_key(const binding &b, port_buffers buffers) const {
+    if (b.w && b.w != buffers[w_]) return false;
+    const auto *at = b.key.data();
+    for (const auto &k : keyed_) {
+        if (k.bytes != 0 && std::memcmp(at, buffers[k.port], k.bytes) != 0) return false;
+        at += k.bytes;
+    }
+    return true;
+}
+
+/// Gives read_graph the constants of one matrix of weights.
+class constants::of_matrix : public constant_source {
+  public:
+    of_matrix(const constants &all, port_buffers buffers, std::int64_t matrix)
+        : all_(all)
+        , buffers_(buffers)
+        , matrix_(matrix) {}
+
+    std::vector<float> floats(const op_record &op, size_t i, std::int64_t count) const override {
+        return read<float>(op, i, count);
+    }
+    std::vector<std::int32_t> integers(const op_record &op, size_t i, std::int64_t count) const override {
+        return read<std::int32_t>(op, i, count);
+    }
+
+  private:
+    template <typename T>
+    std::vector<T> read(const op_record &op, size_t i, std::int64_t count) const {
+        std::vector<T> result;
+        if (op.inputs.size() <= i) { // attributes
+            const auto list = attribute_values(op, i);
+            for (std::int64_t k = 0; k < count; ++k)
+                result.push_back(static_cast<T>(list.at(static_cast<size_t>(index_of(op, k)))));
+            return result;
+        }
+        const auto &t = op.inputs[i];
+        const auto *buffer = buffers_[all_.s_.port_of(t.id)];
+        const auto extents = dims_of(t), strides = strides_of(t);
+        for (std::int64_t k = 0; k < count; ++k)
+            result.push_back(static_cast<T>(
+                    load(*from_onednn(t.data_type), buffer, offset_of(index_of(op, k), extents, strides))));
+        return result;
+    }
+
+    /// Constant k of the matrix among all that an op has. Only w has one for each matrix.
+    std::int64_t index_of(const op_record &op, std::int64_t k) const {
+        if (&op != all_.s_.ops.dequantize_w.get()) return k;
+        return all_.of_w_.indices[all_.of_w_.are_one ? 0 : static_cast<size_t>(matrix_ * all_.s_.w.columns + k)];
+    }
+
+    const constants &all_;
+    port_buffers buffers_;
+    std::int64_t matrix_;
+};
+
+layers::layer_description constants::describe(port_buffers buffers, std::int64_t matrix) const {
+    const auto read = read_graph(s_.ops.ops, of_matrix(*this, buffers, matrix));
+    auto found = match::find_layer(read.g, read.products.begin()->second, std::vector<bool>(read.g.nodes.size()));
+    found.found->scales_by_row = !x_.parameters.are_one;
+    auto d = match::describe(read.g, *found.found);
+    d.label = label_;
+    return d;
+}
+
+std::shared_ptr<const binding> constants::bind(port_buffers buffers) const {
+    auto b = std::make_shared<binding>();
+    for (const auto &k : keyed_)
+        b->key.insert(b->key.end(), buffers[k.port], buffers[k.port] + k.bytes);
+    if (keeps_weights_) b->w = buffers[w_];
+    const auto packed_before = bindings_.find([&](const binding &other) {
+        return b->w && other.w == b->w
+                && std::equal(b->key.begin(), b->key.begin() + static_cast<std::ptrdiff_t>(of_zero_points_),
+                        other.key.begin());
+    });
+    const auto largest_x = largest_difference(x_.is_signed, x_.parameters.zero_points);
+    for (std::int64_t i = 0; i < s_.w.count(); ++i) {
+        binding::part p;
+        p.description = describe(buffers, i);
+        for (const auto &step : p.description.post_ops)
+            p.steps.push_back({step.what, step.a, step.b, step.table});
+        p.largest_w = largest_difference(w_is_signed_, p.description.w_zero_points);
+        if (keeps_weights_ && fits_s32(s_.x.columns, largest_x, p.largest_w)) {
+            const auto *before = packed_before ? packed_before->parts[static_cast<size_t>(i)].packed.get() : nullptr;
+            p.packed = before
+                    ? std::make_unique<const layers::packed_layer>(p.description, *before)
+                    : std::make_unique<const layers::packed_layer>(p.description, weights_of(buffers, i), features_);
+            p.layer = std::make_unique<const layers::layer>(*p.packed, dims {x_.rows, s_.x.columns});
+        }
+        b->parts.push_back(std::move(p));
+    }
+    return b;
+}
+
+void keep_packed_weights(bool keep) {
+    packed_weights_are_kept = keep;
+}
+
+} // namespace dynquant::graph::core

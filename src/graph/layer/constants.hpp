@@ -1,0 +1,70 @@
+// What a layer has as constants: weights, their parameters, the bias and the operands of post-ops. They are read and
+// packed at the first run, and again when a run's buffers hold others.
+#pragma once
+
+#include "graph/layer/byte_side.hpp"
+#include "graph/layer/layer_shapes.hpp"
+#include "layers/epilogue/epilogue.hpp"
+#include "layers/gemm/weights.hpp"
+#include "layers/layer/layer.hpp"
+#include "parallel/newest.hpp"
+#include "targets/features.hpp"
+
+namespace dynquant::graph::core {
+
+/// What depends on the data of constant inputs: the layer of each matrix of weights.
+struct binding {
+    std::vector<std::byte> key; // the bytes of the inputs that are constants of layers
+    const void *w = nullptr;    // null: weights are not kept
+    struct part {
+        layers::layer_description description;
+        std::vector<layers::post_op_view> steps;            // of the description
+        std::unique_ptr<const layers::packed_layer> packed; // null: not kept
+        std::unique_ptr<const layers::layer> layer;         // likewise
+        std::int64_t largest_w = 0;                         // |w - zero point|
+    };
+    std::vector<part> parts; // for each matrix of weights
+};
+
+class constants {
+  public:
+    /// What it has to know of the other side: all rows of a layer, and the parameters of x.
+    struct x_side {
+        std::int64_t rows;
+        bool is_signed;
+        const side_parameters &parameters;
+    };
+
+    /// `s` and the parameters of x outlive it.
+    constants(const layer_shapes &s, const x_side &x, std::string label, targets::features features);
+
+    /// The binding of the constants that the buffers hold.
+    std::shared_ptr<const binding> of(port_buffers buffers) const;
+    layers::constant_weights weights_of(port_buffers buffers, std::int64_t matrix) const;
+    bool weights_are_signed() const { return w_is_signed_; }
+
+  private:
+    class of_matrix;
+
+    void add_to_key(const op_record &op, size_t input);
+    bool has_key(const binding &b, port_buffers buffers) const;
+    std::shared_ptr<const binding> bind(port_buffers buffers) const;
+    layers::layer_description describe(port_buffers buffers, std::int64_t matrix) const;
+
+    const layer_shapes &s_;
+    x_side x_;
+    side_parameters of_w_;
+    std::string label_;
+    targets::features features_;
+    bool w_is_signed_;
+    size_t w_;           // a port
+    bool keeps_weights_; // packed, from one run to the next
+    struct keyed_port {
+        size_t port, bytes;
+    };
+    std::vector<keyed_port> keyed_; // zps of w first, which weights are packed with
+    size_t of_zero_points_ = 0;     // bytes, the first of a key
+    mutable parallel::newest<binding, 4> bindings_;
+};
+
+} // namespace dynquant::graph::core
