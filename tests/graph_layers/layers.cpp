@@ -248,6 +248,22 @@ TEST(layers, take_inputs_of_any_strides) {
     EXPECT_EQ(layer_gives(p), (floats {-14, 17, -14, 17})); // -8 2.25 before
 }
 
+TEST(layers, read_inputs_of_layout_any_as_row_major) {
+    for (const bool is_any : {false, true}) {
+        auto p = small_chain().give_data();
+        const lt bias = f32(30, {2}), factor = f32(31, {1, 2}), result = f32(21, {2, 2});
+        p.ops.back().add_input(bias);
+        p.then({103, kind::Multiply, {p.product, factor}, {}, "multiply"}, result);
+        p.give(bias, floats {1, 2}).give(factor, floats {2, 4});
+        if (is_any)
+            for (auto &[id, t] : p.inputs)
+                t = lt(id, t.get_data_type(), t.get_dims(), layout::any);
+        const auto c = compile_layer(p);
+        EXPECT_EQ(values_of<float>(c.run(p.data)), (floats {-8, 9.5F, -14, 17})); // -5 0.375, -8 2.25 before
+        EXPECT_EQ(c.partition.query_logical_tensor(10).get_strides(), (dims {2, 1}));
+    }
+}
+
 TEST(layers, are_executed_by_several_threads_at_once) {
     for (const auto of_w : {property::constant, property::variable}) {
         const auto p = small_chain(of_w).give_data();

@@ -151,6 +151,22 @@ TEST(layers_refusals, other_dims_of_operands_at_compile) {
                       "shape 2x2"));
 }
 
+// oneDNN gives opaque layouts for GPUs only, where it may block. 5 stands for none of its layouts.
+TEST(layers_refusals, opaque_layouts) {
+    const auto opaque = [](std::size_t id, type of, const dims &extents) {
+        return lt(id, of, extents, std::size_t {5});
+    };
+    const std::string strided = ": expected layout strided, given opaque";
+    EXPECT_TRUE(compile_refuses({opaque(0, type::u8, {2, 3})}, dnnl_invalid_arguments, dx + "src" + strided));
+    EXPECT_TRUE(compile_refuses({opaque(1, type::f32, {1})}, dnnl_invalid_arguments, dx + "scales" + strided));
+    EXPECT_TRUE(compile_refuses({opaque(10, type::s8, {3, 2})}, dnnl_invalid_arguments, dw + "src" + strided));
+    EXPECT_TRUE(compile_refuses({opaque(12, type::s32, {2})}, dnnl_invalid_arguments, dw + "zps" + strided));
+    EXPECT_TRUE(compile_refuses(
+            {opaque(30, type::f32, {2})}, dnnl_invalid_arguments, "op 103 'add' (Add): input 1" + strided));
+    EXPECT_TRUE(compile_refuses({opaque(21, type::f32, {2, 2})}, dnnl_invalid_arguments,
+            "op 103 'add' (Add): dst: expected layout strided or any, given opaque"));
+}
+
 TEST(layers_refusals, logical_tensors_that_compile_is_not_given) {
     const small_chain p = small_chain().give_data();
     const auto partition = partitions_of(p).front();

@@ -78,6 +78,8 @@ class shaper {
         }
         const auto name = input_name(op, i);
         const auto position = substitute(op, name.c_str(), port, "inputs", inputs_);
+        if (port.layout_type == dnnl_graph_layout_type_any && dims_known(port)) // as oneDNN's partitions read it
+            set_final_shape(port, dims_of(port), row_major(dims_of(port)));
         if (!find_schema(op)) check_operand(op, name, port);
         if (std::ranges::count(s_.ports, port.id, &c_logical_tensor::id) != 0) return;
         s_.ports.push_back(port);
