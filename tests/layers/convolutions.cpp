@@ -47,7 +47,7 @@ struct sample {
         dims x_shape {p.batch, p.channels};
         x_shape.insert(x_shape.end(), p.window.x.begin(), p.window.x.end());
         const auto y = test::oracle::result_of(
-                test::oracle::layer_inputs<layer_description> {d, x_shape, x, w, x_zero_points, {}});
+                test::oracle::layer_inputs<layer_description> {d, x_shape, x, w, x_zero_points, {}, {}});
         sums result(y.size() / sizeof(std::int32_t));
         if (!y.empty()) std::memcpy(result.data(), y.data(), y.size());
         return result;

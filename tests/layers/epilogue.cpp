@@ -22,9 +22,10 @@ std::uint32_t bits(float value) { // 0 and -0 differ
     return std::bit_cast<std::uint32_t>(value);
 }
 
-/// x_scale: of `scale`.
-float expected_of(std::int32_t sum, const std::vector<post_op> &steps, std::int64_t channel, float x_scale = 1) {
-    return test::oracle::after(steps, static_cast<float>(sum), channel, x_scale);
+/// x_scale: of `scale`. tensor: the element that add_tensor adds.
+float expected_of(std::int32_t sum, const std::vector<post_op> &steps, std::int64_t channel, float x_scale = 1,
+        float tensor = 0) {
+    return test::oracle::after(steps, static_cast<float>(sum), channel, x_scale, tensor);
 }
 
 std::vector<test::tested<const epilogue_loops *>> functions() {
@@ -57,6 +58,7 @@ std::vector<post_op> drawn_steps(draws &draw, std::int64_t channels) {
     std::vector<post_op> steps = {
             {kind::multiply, {1e-8F}}, {kind::multiply, some()}, {kind::add, some()}, {kind::save}};
     if (draw.coin()) steps.push_back({kind::multiply, some()});
+    if (draw.coin()) steps.push_back({kind::add_tensor});
     if (draw.coin()) steps.push_back({kind::add, some()});
     steps.push_back({kind::add, draw.coin() ? some() : std::vector {3.0F}});
     for (const auto &s : std::vector<post_op> {{kind::clip, {0}, {6}}, {kind::multiply_saved}, {kind::divide, {6}},
@@ -71,6 +73,7 @@ std::vector<post_op> drawn_chain(draws &draw, std::int64_t channels) {
     const auto some = [&] { return draw.floats(draw.coin() ? 1 : channels); };
     std::vector<post_op> steps = {{kind::multiply, {draw.coin() ? 1e-8F : -1e-8F}}};
     if (draw.coin()) steps.push_back({kind::add, some()});
+    if (draw.coin()) steps.push_back({kind::add_tensor});
     if (draw.coin()) {
         steps.push_back({kind::save});
         if (draw.coin()) steps.push_back({kind::multiply, some()});
@@ -99,13 +102,14 @@ TEST(epilogue, are_the_operators_one_by_one) {
             const auto steps = draw.coin() ? drawn_steps(draw, channels) : drawn_chain(draw, channels);
             const auto views = views_of(steps);
             const auto sums = draw.integers(positions * channels), bias = draw.integers(channels);
+            const auto tensor = draw.floats(positions * channels);
             for (const bool is_channels_last : {true, false})
                 for (const bool has_bias : {true, false})
                     for (const auto &by : functions()) {
                         std::vector<float> y(sums.size());
                         const epilogue chain {views, result_type::f32, has_bias ? bias.data() : nullptr};
                         const rows_of_sums rows {sums.data(), false, channels, y.data(),
-                                is_channels_last ? channels : 1, is_channels_last ? 1 : positions};
+                                is_channels_last ? channels : 1, is_channels_last ? 1 : positions, tensor.data()};
                         {
                             const parallel::float_control control;
                             by.code->rows(chain, rows, {0, positions / 2});
@@ -115,9 +119,9 @@ TEST(epilogue, are_the_operators_one_by_one) {
                             for (std::int64_t c = 0; c < channels; ++c) {
                                 const auto sum = sums[static_cast<std::size_t>(p * channels + c)]
                                         + (has_bias ? bias[static_cast<std::size_t>(c)] : 0);
-                                const auto given =
-                                        y[static_cast<std::size_t>(p * rows.position_stride + c * rows.channel_stride)];
-                                ASSERT_EQ(bits(given), bits(expected_of(sum, steps, c)))
+                                const auto at =
+                                        static_cast<std::size_t>(p * rows.position_stride + c * rows.channel_stride);
+                                ASSERT_EQ(bits(y[at]), bits(expected_of(sum, steps, c, 1, tensor[at])))
                                         << channels << " channels, position " << p;
                             }
                     }
@@ -133,24 +137,26 @@ TEST(epilogue, of_planes) {
             const auto views = views_of(steps);
             const auto plane = positions + 3, y_plane = positions + 1; // y: a 77 behind each channel
             const auto sums = draw.integers(channels * plane), bias = draw.integers(first + channels);
+            const auto tensor = draw.floats(channels * y_plane);
             for (const bool has_bias : {true, false})
                 for (const auto &by : functions()) {
                     std::vector<float> y(static_cast<std::size_t>(channels * y_plane), 77);
                     {
                         const parallel::float_control control;
                         const epilogue chain {views, result_type::f32, has_bias ? bias.data() : nullptr};
-                        by.code->planes(chain, {sums.data(), plane, first, 2, positions, y.data(), y_plane});
+                        by.code->planes(
+                                chain, {sums.data(), plane, first, 2, positions, y.data(), y_plane, tensor.data()});
                         by.code->planes(chain,
                                 {sums.data() + 2 * plane, plane, first + 2, channels - 2, positions,
-                                        y.data() + 2 * y_plane, y_plane});
+                                        y.data() + 2 * y_plane, y_plane, tensor.data() + 2 * y_plane});
                     }
                     for (std::int64_t c = 0; c < channels; ++c) {
                         ASSERT_EQ(y[static_cast<std::size_t>(c * y_plane + positions)], 77);
                         for (std::int64_t p = 0; p < positions; ++p) {
                             const auto sum = sums[static_cast<std::size_t>(c * plane + p)]
                                     + (has_bias ? bias[static_cast<std::size_t>(first + c)] : 0);
-                            ASSERT_EQ(bits(y[static_cast<std::size_t>(c * y_plane + p)]),
-                                    bits(expected_of(sum, steps, first + c)))
+                            const auto at = static_cast<std::size_t>(c * y_plane + p);
+                            ASSERT_EQ(bits(y[at]), bits(expected_of(sum, steps, first + c, 1, tensor[at])))
                                     << by.name << ", " << positions << " positions, position " << p;
                         }
                     }

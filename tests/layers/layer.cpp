@@ -114,7 +114,7 @@ void expect_right(const sample &s, workspace &memory) {
     const auto expected = oracle::result_of(s);
     std::vector<std::byte> y(expected.size());
     const packed_layer problem(s.d, s.w.data(), environment::usable_features());
-    layer(problem, s.x_shape).run({s.x.data(), y.data(), s.x_zero_points, s.x_scales}, memory);
+    layer(problem, s.x_shape).run({s.x.data(), y.data(), s.x_zero_points, s.x_scales, s.tensor.data()}, memory);
     ASSERT_EQ(y, expected);
 }
 
@@ -126,7 +126,7 @@ bool expect_bytes_by(const std::vector<float> &first, const std::vector<float> &
             sums.push_back((1 << n) + beside);
             sums.push_back(-(3 << n >> 1) + beside);
         }
-    sample s {{}, {1, 1}, {std::byte {1}}, {}, {}, {}};
+    sample s {{}, {1, 1}, {std::byte {1}}, {}, {}, {}, {}};
     auto &d = s.d;
     d.weights_shape = {1, std::ssize(sums) * std::ssize(first)};
     post_op one {post_op_kind::multiply}, two {post_op_kind::multiply};
@@ -180,7 +180,7 @@ TEST(layers, do_not_fold_what_becomes_floats) {
 TEST(layers, look_up_their_bytes) {
     const std::int64_t images = 2, channels = 5, positions = 2500; // several blocks of an image
     test::random_source random(2);
-    sample s {{}, {images, 1, 1, positions}, random.bytes(images * positions), random.bytes(channels), {}, {}};
+    sample s {{}, {images, 1, 1, positions}, random.bytes(images * positions), random.bytes(channels), {}, {}, {}};
     auto &d = s.d;
     d.is_convolution = true;
     d.weights_shape = {channels, 1, 1, 1};
@@ -244,6 +244,13 @@ TEST(layers, of_few_channels_and_many_positions) {
                     d.post_ops = {{post_op_kind::scale, of_channels()}, {post_op_kind::add, {0.5F}},
                             {post_op_kind::leaky_relu, of_channels()}, {post_op_kind::add, of_channels()},
                             {post_op_kind::scale, {0.125F}}};
+                s.tensor.clear();
+                if (result != result_type::s32 && random.chance(50)) {
+                    d.post_ops.push_back({post_op_kind::add_tensor});
+                    s.tensor.resize(static_cast<std::size_t>(*volume(oracle::y_shape(d, s.x_shape))));
+                    for (auto &value : s.tensor)
+                        value = static_cast<float>(random.within(-5000, 5000)) / 64;
+                }
                 if (result == result_type::bytes) d.post_ops.push_back({post_op_kind::saturate, {-128}, {127}});
                 SCOPED_TRACE(testing::Message() << channels << ' ' << static_cast<int>(result) << ' ' << is_convolution
                                                 << scales_by_row << knows_zero_point);

@@ -103,9 +103,9 @@ std::vector<std::byte> by_filters(const std::vector<std::byte> &w, const geometr
 std::vector<std::uint32_t> sums_of(const geometry &g, const std::vector<std::uint32_t> &x, bool is_x_channels_last,
         const std::vector<std::uint32_t> &w);
 
-/// x_scale: by which the factors of `scale` are multiplied.
+/// x_scale: by which the factors of `scale` are multiplied. tensor: the element that add_tensor adds.
 template <typename Steps>
-float after(const Steps &steps, float x, std::int64_t channel, float x_scale) {
+float after(const Steps &steps, float x, std::int64_t channel, float x_scale, float tensor = 0) {
     using kind = std::remove_cvref_t<decltype(steps.begin()->what)>;
     float saved = 0;
     for (const auto &s : steps) {
@@ -119,6 +119,7 @@ float after(const Steps &steps, float x, std::int64_t channel, float x_scale) {
             case kind::multiply: x = x * a; break;
             case kind::divide: x = x / a; break;
             case kind::add: x = x + a; break;
+            case kind::add_tensor: x = x + tensor; break;
             case kind::clip:
                 x = x < a ? a : x;
                 x = x > b ? b : x;
@@ -145,6 +146,7 @@ struct layer_inputs {
     std::vector<std::byte> x, w; // x: floats where the layer quantizes them
     std::vector<std::int32_t> x_zero_points;
     std::vector<float> x_scales;
+    std::vector<float> tensor; // of add_tensor, as y lies
 };
 
 /// The shape of y has a convolution's channels first, however y lies.
@@ -162,15 +164,15 @@ dims y_shape(const Description &d, const dims &x) {
     return y;
 }
 
-/// A sum with its bias becomes an element of y.
+/// A sum with its bias becomes an element of y. tensor: the element that add_tensor adds.
 template <typename Description>
-void finish(const Description &d, std::int32_t sum, std::int64_t channel, float x_scale, std::byte *y) {
+void finish(const Description &d, std::int32_t sum, std::int64_t channel, float x_scale, float tensor, std::byte *y) {
     using result = std::remove_cvref_t<decltype(d.result)>;
     if (d.result == result::s32) {
         std::memcpy(y, &sum, sizeof sum);
         return;
     }
-    const float x = after(d.post_ops, static_cast<float>(sum), channel, x_scale);
+    const float x = after(d.post_ops, static_cast<float>(sum), channel, x_scale, tensor);
     if (d.result == result::f32) {
         std::memcpy(y, &x, sizeof x);
         return;
@@ -198,7 +200,8 @@ std::vector<std::byte> result_of(const layer_inputs<Description> &given) {
         const auto bias = d.bias.empty() ? 0 : static_cast<std::uint32_t>(at(d.bias, f));
         const float scale = !of_x.scales.empty() ? at(of_x.scales, d.is_convolution ? image : p) : 0;
         const auto to = is_y_last ? i : (image * g.filters + f) * positions + p;
-        finish(d, static_cast<std::int32_t>(sums[static_cast<std::size_t>(i)] + bias), f, scale,
+        const float tensor = given.tensor.empty() ? 0 : given.tensor[static_cast<std::size_t>(to)];
+        finish(d, static_cast<std::int32_t>(sums[static_cast<std::size_t>(i)] + bias), f, scale, tensor,
                 &y[static_cast<std::size_t>(to) * element]);
     }
     return y;

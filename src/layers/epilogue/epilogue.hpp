@@ -16,6 +16,7 @@ enum class post_op_kind {
     scale,          // v * (x's scale at the position * a)
     divide,         // v / a
     add,            // v + a
+    add_tensor,     // v + the element of the epilogue's tensor where v goes in y
     clip,           // v < a ? a : v, then v > b ? b : v: NaN stays
     saturate,       // the same, but NaN becomes a
     round,          // to the nearest integer, ties to even
@@ -63,6 +64,7 @@ struct rows_of_sums {
     std::int64_t channels;
     void *y;
     std::int64_t position_stride, channel_stride; // of y, in elements; one of them is 1
+    const float *tensor = nullptr;                // of add_tensor; it lies as y does, and shares no memory with it
 };
 
 /// Sums that are channels first, and so is y: the positions of a channel, a plane, are adjacent.
@@ -71,6 +73,7 @@ struct planes_of_sums {
     std::int64_t sums_stride, first_channel, channels, positions; // sums_stride: from channel to channel
     void *y;
     std::int64_t y_stride;
+    const float *tensor = nullptr; // as in rows_of_sums
 };
 
 /// One for each instruction set.

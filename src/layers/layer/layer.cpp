@@ -273,7 +273,7 @@ void layer::run(const layer_arguments &given, workspace &memory) const {
             && sums_->write_sums(x, of_x.zero_points, memory, of_x.bias.data(), static_cast<std::int32_t *>(given.y)))
         return;
     sums_->for_each_block(x, of_x.zero_points, memory, [&](const accumulator_block &block) {
-        block.plane == 0 ? finish_rows(block, of_x, given.y) : finish_planes(block, of_x, given.y);
+        block.plane == 0 ? finish_rows(block, of_x, given) : finish_planes(block, of_x, given);
     });
 }
 
@@ -291,7 +291,7 @@ epilogue layer::epilogue_for(const parameters &of_x, std::int64_t image, std::in
 }
 
 /// Computes blocks that have all channels, image by image.
-void layer::finish_rows(const accumulator_block &block, const parameters &of_x, void *y) const {
+void layer::finish_rows(const accumulator_block &block, const parameters &of_x, const layer_arguments &given) const {
     const std::int64_t element = d_.result == result_type::bytes ? 1 : 4;
     const bool by_image = y_is_channels_first_ || (d_.scales_by_row && d_.is_convolution);
     const auto of_image = by_image ? positions_ : images_ * positions_;
@@ -301,8 +301,8 @@ void layer::finish_rows(const accumulator_block &block, const parameters &of_x, 
         const auto in_image = begin - image * of_image;
         const auto at = image * of_image * channels_ + (y_is_channels_first_ ? in_image : in_image * channels_);
         const rows_of_sums rows {block.sums + (begin - positions.begin) * channels_, false, channels_,
-                static_cast<std::byte *>(y) + at * element, y_is_channels_first_ ? 1 : channels_,
-                y_is_channels_first_ ? positions_ : 1};
+                static_cast<std::byte *>(given.y) + at * element, y_is_channels_first_ ? 1 : channels_,
+                y_is_channels_first_ ? positions_ : 1, given.tensor ? given.tensor + at : nullptr};
         auto by = epilogue_for(of_x, image, in_image);
         // Behind the rows that are joined, the epilogue may read the scales of seven more.
         const auto joinable = has_scales_by_position() ? std::min(end, positions_ - 7) : end;
@@ -317,22 +317,23 @@ void layer::finish_rows(const accumulator_block &block, const parameters &of_x, 
                 if (channels_ % 16 != 0) by.rows_behind = rows_behind_.data();
             }
             const auto width = joined_ * channels_;
-            epilogue_.rows(by, {rows.sums, false, width, rows.y, width, 1}, {0, joined});
+            epilogue_.rows(by, {rows.sums, false, width, rows.y, width, 1, rows.tensor}, {0, joined});
         }
-        if (d_.table) look_up(static_cast<std::uint8_t *>(y) + at, channels_, end - begin);
+        if (d_.table) look_up(static_cast<std::uint8_t *>(given.y) + at, channels_, end - begin);
         begin = end;
     }
 }
 
-void layer::finish_planes(const accumulator_block &block, const parameters &of_x, void *y) const {
+void layer::finish_planes(const accumulator_block &block, const parameters &of_x, const layer_arguments &given) const {
     const std::int64_t element = d_.result == result_type::bytes ? 1 : 4;
     const auto image = block.positions.begin / positions_, in_image = block.positions.begin % positions_;
     const auto count = block.positions.end - block.positions.begin;
     const auto at = (image * channels_ + block.first_channel) * positions_ + in_image;
     epilogue_.planes(epilogue_for(of_x, image, in_image),
             {block.sums, block.plane, block.first_channel, block.channels, count,
-                    static_cast<std::byte *>(y) + at * element, positions_});
-    if (d_.table) look_up(static_cast<std::uint8_t *>(y) + at, block.channels, count);
+                    static_cast<std::byte *>(given.y) + at * element, positions_,
+                    given.tensor ? given.tensor + at : nullptr});
+    if (d_.table) look_up(static_cast<std::uint8_t *>(given.y) + at, block.channels, count);
 }
 
 /// Looks up some positions of one image in some channels; y is where the first one lies.

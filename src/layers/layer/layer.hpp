@@ -83,6 +83,7 @@ struct layer_arguments {
     /// each row where scales_by_row.
     std::span<const std::int32_t> x_zero_points = {};
     std::span<const float> x_scales = {};
+    const float *tensor = nullptr; // of post_op_kind::add_tensor: lies as y does, and shares no memory with it
 };
 
 /// Immutable: many threads may run it at once.
@@ -112,8 +113,8 @@ class layer {
     /// Of sums that start from it.
     void pad(std::vector<std::int32_t> &bias) const;
     epilogue epilogue_for(const parameters &of_x, std::int64_t image, std::int64_t in_image) const;
-    void finish_rows(const accumulator_block &block, const parameters &of_x, void *y) const;
-    void finish_planes(const accumulator_block &block, const parameters &of_x, void *y) const;
+    void finish_rows(const accumulator_block &block, const parameters &of_x, const layer_arguments &given) const;
+    void finish_planes(const accumulator_block &block, const parameters &of_x, const layer_arguments &given) const;
     void look_up(std::uint8_t *y, std::int64_t channels, std::int64_t positions) const;
 
     const layer_description &d_;

@@ -244,6 +244,7 @@ template <typename V, tiling of>
             const parameter<V, of> a(step.a, t);
             return for_each_vector<V, of>(t, [&](reals x, int i) { return x + a.at(i); });
         }
+        case kind::add_tensor: return; // add_tensor() knows where y is
         case kind::clip: {
             const auto a = V::splat(step.a[0]), b = V::splat(step.b[0]);
             return for_each_vector<V, of>(t, [=](reals x, int) { return V::min(b, V::max(a, x)); });
@@ -272,49 +273,79 @@ template <typename V, tiling of>
     }
 }
 
-/// f stores one vector at an element of y.
-template <typename V, tiling of, typename F>
-[[gnu::always_inline]] inline void store_by(
-        F f, const rows_of_sums &to, tile<V, of> &t, std::int64_t channels, std::int64_t at) {
-    auto rows = t.positions, stride = to.position_stride, length = channels;
-    if constexpr (of != tiling::positions) {
-        rows = vectors<V, of>;
-        stride = length = V::lanes;
-    } else if constexpr (V::lanes > 1) {
-        if (to.channel_stride != 1) {
-            V::transpose_reals(t.x);
+template <typename V, tiling of>
+constexpr bool can_be_transposed = of == tiling::positions &&V::lanes > 1;
+
+/// Where the vectors of a tile lie in y. A tile of positions lies there transposed if y is channels first.
+template <typename V, tiling of>
+struct place_in_y {
+    std::int64_t at, rows, stride, length; // rows: of them so many vectors are in y; length: elements of each
+    bool is_transposed = false;
+
+    /// at: the element of y of the tile's first position and channel. channels: how many each vector has.
+    [[gnu::always_inline]] place_in_y(
+            const rows_of_sums &y, const tile<V, of> &t, std::int64_t channels, std::int64_t first)
+        : at(first)
+        , rows(t.positions)
+        , stride(y.position_stride)
+        , length(channels) {
+        if constexpr (of != tiling::positions) {
+            rows = vectors<V, of>;
+            stride = length = V::lanes;
+        } else if constexpr (can_be_transposed<V, of>) {
+            is_transposed = y.channel_stride != 1;
+            if (!is_transposed) return;
             std::swap(rows, length);
-            stride = to.channel_stride;
+            stride = y.channel_stride;
         }
     }
-    if (rows >= vectors<V, of> && length >= V::lanes) {
+};
+
+template <typename V, tiling of>
+[[gnu::always_inline]] inline void add_tensor(const float *tensor, const place_in_y<V, of> &p, tile<V, of> &t) {
+    using reals = typename V::reals;
+    const auto some = V::first_lanes(p.length);
+    vectors_of_tile<V, of> summands;
+    unroll<vectors<V, of>>([&](int i) __attribute__((always_inline)) {
+        summands[i] = V::load(tensor + p.at + std::min<std::int64_t>(i, p.rows - 1) * p.stride, some);
+    });
+    if constexpr (can_be_transposed<V, of>)
+        if (p.is_transposed) V::transpose_reals(summands);
+    for_each_vector<V, of>(t, [&](reals x, int i) { return x + summands[i]; });
+}
+
+/// f stores one vector at an element of y.
+template <typename V, tiling of, typename F>
+[[gnu::always_inline]] inline void store_by(F f, const place_in_y<V, of> &p, tile<V, of> &t) {
+    if constexpr (can_be_transposed<V, of>)
+        if (p.is_transposed) V::transpose_reals(t.x);
+    if (p.rows >= vectors<V, of> && p.length >= V::lanes) {
         const auto all = V::first_lanes(V::lanes);
-        unroll<vectors<V, of>>([&](int i) __attribute__((always_inline)) { f(at + i * stride, all, t.x[i]); });
+        unroll<vectors<V, of>>([&](int i) __attribute__((always_inline)) { f(p.at + i * p.stride, all, t.x[i]); });
     } else {
-        const auto some = V::first_lanes(length);
+        const auto some = V::first_lanes(p.length);
         unroll<vectors<V, of>>([&](int i) __attribute__((always_inline)) {
-            if (i < rows) f(at + i * stride, some, t.x[i]);
+            if (i < p.rows) f(p.at + i * p.stride, some, t.x[i]);
         });
     }
 }
 
-/// at: the element of y of the tile's first position and channel. channels: how many each vector has.
 template <typename V, tiling of>
-[[gnu::always_inline]] inline void store(
-        result_type result, const rows_of_sums &to, tile<V, of> &t, std::int64_t channels, std::int64_t at) {
+[[gnu::always_inline]] inline void store(result_type result, void *y, const place_in_y<V, of> &p, tile<V, of> &t) {
     using mask = typename V::mask;
     using reals = typename V::reals;
     if (result == result_type::bytes) {
-        auto *const y = static_cast<std::byte *>(to.y);
+        auto *const bytes = static_cast<std::byte *>(y);
         store_by<V, of>(
                 [=](std::int64_t i, const mask &m, reals x)
-                        __attribute__((always_inline)) { V::store_low_bytes(y + i, m, V::to_integers(x)); },
-                to, t, channels, at);
+                        __attribute__((always_inline)) { V::store_low_bytes(bytes + i, m, V::to_integers(x)); },
+                p, t);
     } else {
-        auto *const y = static_cast<float *>(to.y);
+        auto *const floats = static_cast<float *>(y);
         store_by<V, of>(
-                [=](std::int64_t i, const mask &m, reals x) __attribute__((always_inline)) { V::store(y + i, m, x); },
-                to, t, channels, at);
+                [=](std::int64_t i, const mask &m, reals x)
+                        __attribute__((always_inline)) { V::store(floats + i, m, x); },
+                p, t);
     }
 }
 
@@ -340,9 +371,13 @@ void compute_tiles(const epilogue &by, const fused_post_ops &first, const rows_o
             t.channels = V::first_lanes(count);
             load<V, of>(by, rows, p * rows.channels + c, t);
             if constexpr (what != fused_post_ops::ending::none) apply<what, V, of>(by, first, t);
+            const place_in_y<V, of> place(rows, t, count, p * rows.position_stride + c * rows.channel_stride);
             for (const auto &s : first.rest)
-                apply<V, of>(by, s, t, saved);
-            store<V, of>(by.result, rows, t, count, p * rows.position_stride + c * rows.channel_stride);
+                if (s.what == post_op_kind::add_tensor)
+                    add_tensor<V, of>(rows.tensor, place, t);
+                else
+                    apply<V, of>(by, s, t, saved);
+            store<V, of>(by.result, rows.y, place, t);
         }
 }
 
@@ -355,6 +390,11 @@ void compute_few(const epilogue &by, const fused_post_ops &first, const rows_of_
     auto copy = plane;
     copy.sums = sums;
     copy.y = y;
+    alignas(64) float tensor[tile_width<V>] = {};
+    if (plane.tensor) {
+        std::memcpy(tensor, plane.tensor, count * sizeof *tensor);
+        copy.tensor = tensor;
+    }
     compute_tiles<what, V, tiling::one_channel>(by, first, copy, {0, 1}, {0, tile_width<V>}, channel);
     std::memcpy(plane.y, y, count * (by.result == result_type::bytes ? 1 : sizeof *y));
 }
@@ -365,7 +405,8 @@ void compute_planes(const epilogue &by, const fused_post_ops &first, const plane
     const auto count = of.positions, whole = count / tile_width<V> * tile_width<V>;
     for (std::int64_t c = 0; c < of.channels; ++c) {
         auto *const y = static_cast<std::byte *>(of.y) + c * of.y_stride * (by.result == result_type::bytes ? 1 : 4);
-        const rows_of_sums plane = {of.sums + c * of.sums_stride, false, count, y, 0, 1};
+        const rows_of_sums plane = {
+                of.sums + c * of.sums_stride, false, count, y, 0, 1, of.tensor ? of.tensor + c * of.y_stride : nullptr};
         const auto channel = of.first_channel + c;
         if (count < tile_width<V>) {
             compute_few<what, V>(by, first, plane, channel);
