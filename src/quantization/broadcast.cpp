@@ -17,7 +17,10 @@ std::optional<dims> broadcast_shape(const dims &a, const dims &b) {
 }
 
 dims broadcast_strides(const dims &shape, const dims &to) {
-    auto strides = row_major(shape);
+    return broadcast_strides(shape, row_major(shape), to);
+}
+
+dims broadcast_strides(const dims &shape, dims strides, const dims &to) {
     for (std::size_t d = 0; d < shape.size(); ++d)
         if (shape[d] == 1) strides[d] = 0;
     strides.insert(strides.begin(), to.size() - shape.size(), 0);

@@ -12,9 +12,10 @@ namespace dynquant {
 /// The shape that both are broadcast to, or nothing where they do not fit together.
 std::optional<dims> broadcast_shape(const dims &a, const dims &b);
 
-/// The strides of a dense tensor that is broadcast to a shape: 0 along dimensions in which it repeats. Precondition: it
-/// has no more dimensions than `to`.
+/// The strides of a tensor that is broadcast to a shape: 0 along dimensions in which it repeats. Without strides it is
+/// dense. Precondition: it has no more dimensions than `to`.
 dims broadcast_strides(const dims &shape, const dims &to);
+dims broadcast_strides(const dims &shape, dims strides, const dims &to);
 
 /// The offset of an element by its row-major index in a shape. Strides of more dimensions than the shape has are not
 /// read.

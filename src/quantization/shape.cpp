@@ -13,6 +13,10 @@ std::optional<std::int64_t> volume(const dims &extents) {
     return product;
 }
 
+bool is_known(const std::optional<dims> &shape) {
+    return shape && std::ranges::all_of(*shape, [](std::int64_t extent) { return extent >= 0; });
+}
+
 dims row_major(const dims &extents) {
     dims strides(extents.size());
     std::int64_t stride = 1;

@@ -12,6 +12,9 @@ namespace dynquant {
 /// The number of elements, or nothing when it does not fit in 63 bits. Extents are not negative.
 std::optional<std::int64_t> volume(const dims &extents);
 
+/// Whether there is a shape, all of whose extents are known: none is negative.
+bool is_known(const std::optional<dims> &shape);
+
 /// Dense row-major strides.
 dims row_major(const dims &extents);
 

@@ -55,7 +55,7 @@ TEST(layers, take_a_static_x_with_several_zps) {
     EXPECT_EQ(layer_gives<std::int8_t>(p), (std::vector<std::int8_t> {-11, 17, -4, 5, 57, -13}));
 }
 
-TEST(layers, leave_an_add_of_another_dequantized_matrix_to_others) {
+TEST(layers, add_another_dequantized_matrix) {
     static_chain p({0, -1, -3});
     const lt other = u8(6, {2, 3}), other_real = f32(7, {2, 3}), sum = f32(8, {2, 3});
     p.ops.insert(p.ops.begin() + 3,
@@ -63,8 +63,104 @@ TEST(layers, leave_an_add_of_another_dequantized_matrix_to_others) {
                     {15, kind::Add, {f32(4, {2, 3}), other_real}, {sum}, "add"}});
     p.ops.back() = with_scales({13, kind::Quantize, {sum}, {p.y}, "q"}, {0.25F}, {1});
     p.give(other, std::vector<std::uint8_t> {0, 1, 2, 3, 4, 5});
-    run_in_order(partitions_of(p), p);
+    const auto partitions = partitions_of(p);
+    EXPECT_EQ(ops_of(partitions), (std::vector<id_list> {{14}, {10, 11, 12, 15, 13}}));
+    run_in_order(partitions, p);
     EXPECT_EQ(data_of<std::int8_t>(p, 5), (std::vector<std::int8_t> {-11, 6, -11, 34, 81, 13}));
+}
+
+TEST(layers, add_a_tensor_of_the_run) {
+    // The product is -5 0.375, -8 2.25.
+    const struct {
+        lt t;
+        floats values, sums;
+    } cases[] = {
+            {f32(30, {2, 2}), {1, 2, 3, 4}, {-4, 2.375F, -5, 6.25F}},
+            {f32(30, {2, 1}), {1, 2}, {-4, 1.375F, -6, 4.25F}},
+            {{30, type::f32, {2, 2}, dims {1, 2}}, {1, 3, 2, 4}, {-4, 2.375F, -5, 6.25F}},
+            {{30, type::f32, {2, 2}, dims {3, 1}}, {1, 2, 77, 3, 4}, {-4, 2.375F, -5, 6.25F}},
+            {{30, type::f32, {2, 2}, dims {0, 1}}, {1, 2}, {-4, 2.375F, -7, 4.25F}},
+    };
+    for (const auto &c : cases)
+        for (const bool is_first : {true, false}) {
+            auto p = small_chain().give_data();
+            p.then({103, kind::Add, is_first ? std::vector {c.t, p.product} : std::vector {p.product, c.t}, {}, "add"},
+                    f32(40, {2, 2}));
+            p.then({104, kind::ReLU, {f32(40, {2, 2})}, {}, "relu"}, f32(41, {2, 2}));
+            p.give(c.t, c.values);
+            auto expected = c.sums;
+            for (auto &value : expected)
+                value = std::max(value, 0.0F);
+            const auto compiled = compile_layer(p);
+            EXPECT_EQ(ids_of(compiled.inputs), (id_list {0, 1, 2, 10, 11, 12, 30}));
+            EXPECT_TRUE(compiled.partition.get_inplace_ports().empty()); // a tile may read the tensor twice
+            EXPECT_EQ(values_of<float>(compiled.run(p.data)), expected);
+            // Another tensor at the next run.
+            for (auto &value : expected)
+                value = 0;
+            p.give(c.t, floats(c.values.size(), -100));
+            EXPECT_EQ(values_of<float>(compiled.run(p.data)), expected);
+        }
+}
+
+TEST(layers, add_one_tensor_and_end_before_the_next) {
+    auto p = small_chain().give_data();
+    const lt first = f32(30, {2, 2}), second = f32(31, {2, 2});
+    p.then({103, kind::Add, {p.product, first}, {}, "add"}, f32(40, {2, 2}));
+    p.then({104, kind::Add, {f32(40, {2, 2}), second}, {}, "add2"}, f32(41, {2, 2}));
+    p.give(first, floats {1, 2, 3, 4}).give(second, floats {10, 20, 30, 40});
+    const auto partitions = partitions_of(p);
+    EXPECT_EQ(ops_of(partitions), (std::vector<id_list> {{100, 101, 102, 103}, {104}}));
+    run_in_order(partitions, p);
+    EXPECT_EQ(data_of(p, 41), (floats {6, 22.375F, 25, 46.25F}));
+}
+
+TEST(layers, add_a_bias_and_a_residual_of_one_row) {
+    // Both may change at each run. The first row of the product is -5 0.375.
+    auto p = small_chain().give_data();
+    p.x = u8(0, {1, 3});
+    p.x_real = f32(3, {1, 3});
+    p.product = f32(20, {1, 2});
+    p.set_up();
+    const lt bias = f32(30, {1, 2}), residual = f32(31, {1, 2});
+    p.then({103, kind::Add, {p.product, bias}, {}, "bias"}, f32(40, {1, 2}));
+    p.then({104, kind::Add, {residual, f32(40, {1, 2})}, {}, "add"}, f32(41, {1, 2}));
+    p.give(p.x, std::vector<std::uint8_t> {1, 2, 3});
+    p.give(bias, floats {1, 2}).give(residual, floats {10, 20});
+    const auto c = compile_layer(p);
+    EXPECT_EQ(values_of<float>(c.run(p.data)), (floats {6, 22.375F}));
+    p.give(bias, floats {3, 4}).give(residual, floats {30, 40});
+    EXPECT_EQ(values_of<float>(c.run(p.data)), (floats {28, 44.375F}));
+}
+
+TEST(layers, end_before_an_add_that_may_broadcast_the_product) {
+    // Of 5 rows, or of an unknown number where the product has one row: then the sum is larger than the product.
+    const lt five = f32(30, {5, 2});
+    const std::pair<lt, lt> cases[] = {{u8(0, {1, 3}), f32(40, {5, 2})}, {u8(0, {unknown, 3}), f32(40, {unknown, 2})}};
+    for (const auto &[x, sum] : cases) {
+        auto p = small_chain();
+        const auto rows = x.get_dims().front();
+        p.x = x;
+        p.x_real = f32(3, {rows, 3});
+        p.product = f32(20, {rows, 2});
+        p.set_up();
+        p.then({103, kind::Add, {p.product, five}, {}, "add"}, sum);
+        EXPECT_EQ(ops_of(partitions_of(p)), (std::vector<id_list> {{100, 101, 102}, {103}}));
+    }
+}
+
+TEST(layers, the_later_one_adds_what_the_earlier_one_gives) {
+    auto p = small_chain().give_data();
+    const lt w2 = s8(50, {3, 2}), w2_scale = f32(51, {1}), w2_real = f32(52, {3, 2}), product2 = f32(53, {2, 2});
+    p.ops.push_back({105, kind::DynamicDequantize, {w2, w2_scale}, {w2_real}, "dw2"});
+    p.ops.push_back({106, kind::MatMul, {p.x_real, w2_real}, {product2}, "product2"});
+    p.then({107, kind::Add, {product2, p.product}, {}, "add"}, f32(54, {2, 2}));
+    p.give(w2, std::vector<std::int8_t> {1, 0, 0, 1, 1, 1}).give(w2_scale, floats {2});
+    const auto partitions = partitions_of(p);
+    EXPECT_EQ(partitions.size(), 2U);
+    run_in_order(partitions, p);
+    // -2 -1 0, 1 2 3 times 1 0 1, 0 1 1: -2 -1, 4 5, with the scales 0.5 and 2.
+    EXPECT_EQ(data_of(p, 54), (floats {-7, -0.625F, -4, 7.25F}));
 }
 
 TEST(layers, take_a_hardswish_that_is_written_by_parts) {
@@ -242,10 +338,10 @@ TEST(layers, take_operands_of_rank_0) {
 }
 
 TEST(layers, end_where_an_operand_is_no_vector_of_columns) {
-    for (const auto &[operand, expected] : {std::pair<lt, floats> {f32(30, {2, 2}), {-4, 2.375F, -5, 6.25F}},
-                 {f32(30, {2, 1}), {-4, 1.375F, -6, 4.25F}}}) {
+    for (const auto &[operand, expected] : {std::pair<lt, floats> {f32(30, {2, 2}), {-5, 0.75F, -24, 9}},
+                 {f32(30, {2, 1}), {-5, 0.375F, -16, 4.5F}}}) {
         auto p = small_chain().give_data();
-        p.then({103, kind::Add, {p.product, operand}, {}, "add"}, f32(21, {2, 2}));
+        p.then({103, kind::Multiply, {p.product, operand}, {}, "times"}, f32(21, {2, 2}));
         p.give(operand, operand.get_dims().back() == 2 ? floats {1, 2, 3, 4} : floats {1, 2});
         const auto partitions = partitions_of(p);
         EXPECT_EQ(ops_of(partitions), (std::vector<id_list> {{100, 101, 102}, {103}}));

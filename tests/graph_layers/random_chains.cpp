@@ -389,7 +389,7 @@ class random_chain {
     }
 
     void add_step() {
-        switch (n_.within(0, 10)) {
+        switch (n_.within(0, 11)) {
             case 0: {
                 dg::op op(id(), kind::ReLU, "relu");
                 op.add_input(current_);
@@ -443,6 +443,7 @@ class random_chain {
                 op.add_inputs({current_, add_operand(true, [](float v, float a) { return v + a; })});
                 return push(op);
             }
+            case 10: return add_tensor();
             default: {
                 if (columns_ == 0) return;
                 dg::op op(id(), kind::PReLU, "prelu");
@@ -450,6 +451,44 @@ class random_chain {
                 return push(op);
             }
         }
+    }
+
+    /// Add of a tensor that broadcasts to y, perhaps with a gap behind each row. A layer has one.
+    void add_tensor() {
+        if (adds_tensor_) return;
+        adds_tensor_ = true;
+        auto extents = y_;
+        for (auto &extent : extents)
+            if (n_.chance(20)) extent = 1;
+        extents.erase(extents.begin(), extents.begin() + (n_.chance(20) ? n_.within(0, std::ssize(y_)) : 0));
+        std::vector<float> summands;
+        for (auto i = volume(extents); i > 0; --i)
+            summands.push_back(static_cast<float>(n_.within(-999, 999)) / 16);
+        auto strides = row_major(extents);
+        if (!extents.empty() && n_.chance(30)) {
+            auto padded = extents;
+            padded.back() += n_.within(1, 5);
+            strides = row_major(padded);
+        }
+        const lt t(id(), type::f32, extents, strides);
+        p_.inputs[t.get_id()] = t;
+        p_.data[t.get_id()] = laid_out(summands, extents, strides);
+        dg::op op(id(), kind::Add, "tensor");
+        if (n_.chance(50))
+            op.add_inputs({t, current_});
+        else
+            op.add_inputs({current_, t});
+        for (std::size_t i = 0; i < values_.size(); ++i) {
+            std::int64_t at = 0, stride = 1, rest = static_cast<std::int64_t>(i);
+            for (std::size_t d = 1; d <= y_.size(); rest /= y_[y_.size() - d++]) {
+                if (d > extents.size()) break;
+                const auto extent = extents[extents.size() - d];
+                if (extent != 1) at += rest % extent * stride;
+                stride *= extent;
+            }
+            values_[i] = values_[i] + summands[static_cast<std::size_t>(at)];
+        }
+        push(op);
     }
 
     template <typename Step>
@@ -552,7 +591,7 @@ class random_chain {
     std::size_t next_id_ = 0;
     std::int64_t rows_ = 0, inner_ = 0, columns_ = 0;
     bool transposes_x_ = false, transposes_w_ = false, is_quantized_ = false;
-    bool x_is_tame_ = false, quantizes_x_ = false;
+    bool x_is_tame_ = false, quantizes_x_ = false, adds_tensor_ = false;
     side x_, w_;
     lt codes_of_x_;
     std::vector<lt> parameters_of_x_;

@@ -301,6 +301,13 @@ TEST_F(dqbench, layers_are_exact_and_beside_onednn) {
         EXPECT_EQ(matches(succeed(repro), "__REPRO: (.*)\n"), std::vector<std::string> {repro});
 }
 
+TEST_F(dqbench, layers_add_a_tensor) {
+    const auto out =
+            succeed("layers --case=layers/residual.json --in-shapes=0:5x67+4:67x33+6:33+9:5x33,0:1x768+9:1x768");
+    EXPECT_EQ(matches(out, "(PASSED \\(a layer of 5 ops, [a-z0-9]+, bit for bit\\))").size(), 2U) << out;
+    EXPECT_EQ(matches(out, "(    onednn: 0 of [0-9]+ results beyond the bound of f32, )").size(), 2U) << out;
+}
+
 TEST_F(dqbench, layers_tell_wrong_results_of_onednn) {
     // oneDNN takes the first of four zero points of w for all columns, so that most results of three in four are wrong.
     const auto out = succeed("layers --case=layers/static_zps.json --in-shapes=0:16x64+2:64x40");

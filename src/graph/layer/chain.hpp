@@ -26,6 +26,7 @@ struct chain {
     op_pointer quantize_x;       // or null
     op_pointer dequantize_x, dequantize_w, product;
     std::vector<op_pointer> behind; // from the product on
+    std::optional<size_t> tensor;   // the id of what an Add takes beside the sums, unless constants by column
     std::string end;                // why the layer goes no further
 
     /// The ids of the ops that no other partition computes: a Dequantize may have other consumers.

@@ -10,6 +10,7 @@
 #include "graph/logical_tensor.hpp"
 #include "graph/refusal.hpp"
 #include "layers/gemm/unpacked/unpacked_product.hpp"
+#include "parallel/parallel.hpp"
 #include "parallel/pool.hpp"
 #include "quantization/broadcast.hpp"
 #include "quantization/environment.hpp"
@@ -31,6 +32,7 @@ class compiled_layer : public compiled {
         , rows_(is_joined_ ? s_.x.count() * s_.x.rows : s_.x.rows)
         , y_bytes_(bytes_of_element(s_.ports.back()))
         , y_is_dense_(s_.y_strides == row_major(s_.y) || volume(s_.y) == 0)
+        , tensor_strides_(strides_of_tensor())
         , x_(s_, kernels)
         , constants_(s_, {rows_, x_.is_signed(), x_.parameters()}, label_, features_) {}
 
@@ -66,6 +68,7 @@ class compiled_layer : public compiled {
         x_reader::memory of_x;
         layers::workspace of_layers;
         layers::aligned_vector<byte> y;
+        layers::aligned_vector<float> tensor; // as y
         layers::aligned_vector<float> sums;
         layers::aligned_vector<std::int32_t> integer_sums;
         layers::aligned_vector<std::int16_t> words; // of x
@@ -93,6 +96,29 @@ class compiled_layer : public compiled {
         return concat(dynquant::to_string(s_.of_x.src.dims), "*", dynquant::to_string(s_.of_w.src.dims));
     }
 
+    /// The strides of the tensor that an Add takes, broadcast to y; empty where the layer has none.
+    dims strides_of_tensor() const {
+        if (s_.tensor == no_port) return {};
+        const auto &t = s_.ports[s_.tensor];
+        return broadcast_strides(dims_of(t), strides_of(t), s_.y);
+    }
+
+    /// Elements of the tensor that an Add takes, in the order of y's; null where the layer has none.
+    const float *read_tensor(memory &m) const {
+        const auto *from = reinterpret_cast<const float *>(at(m.buffers, s_.tensor));
+        if (!from || tensor_strides_ == broadcast_strides(s_.y, s_.y)) return from;
+        const auto count = *volume(s_.y), columns = s_.y.back(), stride = tensor_strides_.back();
+        auto *const to = layers::workspace::ensure_size(m.tensor, static_cast<size_t>(count));
+        parallel::for_each_part(count / columns, parallel::parts_for(count, 0), [&](parallel::range rows) {
+            for (auto row = rows.begin; row < rows.end; ++row) {
+                const auto *const first = from + offset_of(row * columns, s_.y, tensor_strides_);
+                for (std::int64_t c = 0; c < columns; ++c)
+                    to[row * columns + c] = first[c * stride];
+            }
+        });
+        return to;
+    }
+
     void run(memory &m) const {
         if (volume(s_.y) == 0) return;
         const auto x = x_.read(m.buffers, m.of_x);
@@ -100,6 +126,7 @@ class compiled_layer : public compiled {
         const auto largest_x = largest_difference(x_.is_signed(), x.zero_points);
         const auto count = static_cast<std::int64_t>(s_.x_of.size());
         const auto of_matrix = s_.x.rows * s_.w.columns;
+        const auto *const tensor = read_tensor(m);
         auto *y = m.buffers.back();
         if (!y_is_dense_) y = layers::workspace::ensure_size(m.y, static_cast<size_t>(count * of_matrix) * y_bytes_);
         for (std::int64_t i = 0; i < (is_joined_ ? 1 : count); ++i) {
@@ -108,7 +135,7 @@ class compiled_layer : public compiled {
             run_part({current->parts[static_cast<size_t>(of_w)],
                              {x.bytes + of_x * s_.x.rows * s_.x.columns,
                                      y + static_cast<size_t>(i * of_matrix) * y_bytes_, of_rows(x.zero_points, of_x),
-                                     of_rows(x.scales, of_x)},
+                                     of_rows(x.scales, of_x), tensor ? tensor + i * of_matrix : nullptr},
                              constants_.weights_of(m.buffers, of_w), largest_x},
                     m);
         }
@@ -153,7 +180,7 @@ class compiled_layer : public compiled {
         by.row_stride = x_.parameters().are_one ? 0 : 1;
         const auto columns = s_.w.columns;
         targets::pick(features_, layers::epilogue_table)
-                ->rows(by, {sums, are_floats, columns, r.args.y, columns, 1}, {0, rows_});
+                ->rows(by, {sums, are_floats, columns, r.args.y, columns, 1, r.args.tensor}, {0, rows_});
     }
 
     /// Copies a dense y to one with strides.
@@ -170,6 +197,7 @@ class compiled_layer : public compiled {
     std::int64_t rows_; // of a layer
     size_t y_bytes_;
     bool y_is_dense_;
+    dims tensor_strides_;
     targets::features features_ = environment::usable_features();
     x_reader x_;
     constants constants_;

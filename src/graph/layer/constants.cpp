@@ -60,7 +60,7 @@ constants::constants(const layer_shapes &s, const x_side &x, std::string label, 
 
 void constants::add_to_key(const op_record &op, size_t input) {
     const auto port = s_.port_of(op, input);
-    if (port != no_port) keyed_.push_back({port, bytes_spanned(s_.ports[port])});
+    if (port != no_port && port != s_.tensor) keyed_.push_back({port, bytes_spanned(s_.ports[port])});
 }
 
 std::shared_ptr<const binding> constants::of(port_buffers buffers) const {

@@ -58,6 +58,8 @@ class finder {
             if (op > product) {
                 if (!is_whole(op)) break;
                 c.behind.push_back(ops_[op]);
+                for (const auto &t : ops_[op]->inputs)
+                    if (m.tensor != match::none && t.id == read_.ids.at(m.tensor)) c.tensor = t.id;
             }
         take_quantize(c);
         if (c.quantize_x) c.ops.push_back(c.quantize_x);

@@ -191,12 +191,13 @@ class shaper {
     }
 
     /// Refuses ops that are not the layer that they seemed to be, now that all dims are known.
-    void check_layer() const {
+    void check_layer() {
         auto found = find_chains(s_.ops.ops);
         if (found.chains.size() != 1)
             refuse(*s_.ops.product, dnnl_invalid_shape,
                     found.others.empty() ? std::string("expected one layer") : found.others.begin()->second);
         const auto &c = found.chains.front();
+        if (c.tensor) s_.tensor = s_.port_of(*c.tensor);
         if (c.ops.size() == s_.ops.ops.size()) return;
         if (c.behind.size() == s_.ops.behind.size())
             refuse(*s_.ops.product, dnnl_invalid_shape, "src: expected what one op quantizes for it");

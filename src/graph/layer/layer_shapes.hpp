@@ -39,6 +39,7 @@ struct layer_shapes {
     std::vector<c_logical_tensor> ports;        // final ones of the partition, inputs first
     std::vector<size_t> positions;              // of each of them in the lists of compile
     size_t inputs = 0;                          // the first ports
+    size_t tensor = no_port;                    // of the chain
     size_t lists_inputs = 0, lists_outputs = 0; // the lengths of the lists
 
     /// The positions of inputs among the ports; no_port where what is asked for is no input of the layer.

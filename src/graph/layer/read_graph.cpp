@@ -8,6 +8,7 @@
 #include "graph/logical_tensor.hpp"
 #include "graph/op_schema.hpp"
 #include "graph/refusal.hpp"
+#include "quantization/broadcast.hpp"
 #include "quantization/onednn_type.hpp"
 
 namespace dynquant::graph::core {
@@ -136,7 +137,9 @@ class reader {
         if (found != values_.end()) return found->second;
         std::optional<dims> shape;
         if (rank_known(t)) shape = dims_of(t);
-        return values_[t.id] = add_value(std::to_string(t.id), from_onednn(t.data_type), shape);
+        const auto index = add_value(std::to_string(t.id), from_onednn(t.data_type), shape);
+        result_.ids[index] = t.id;
+        return values_[t.id] = index;
     }
 
     /// Adds a float that only nodes of one op pass on.
@@ -167,15 +170,31 @@ class reader {
         return !is_on_chain(t) && t.data_type == dnnl_f32 && dims_known(t) && !multiplied_.contains(t.id);
     }
 
+    /// Whether it may be of each run, as a residual is: it has several rows, or all elements of the product. Others are
+    /// parameters by column, which seldom change.
+    bool is_summand(const op_record &o, const c_logical_tensor &t, const dims &product) const {
+        if (o.kind != dnnl_graph_op_add || t.data_type != dnnl_f32 || !dims_known(t) || multiplied_.contains(t.id))
+            return false;
+        const auto extents = dims_of(t);
+        const bool has_one_row = extents.empty() || volume(dims(extents.begin(), extents.end() - 1)) == 1;
+        return !has_one_row || (extents == product && t.property != dnnl_graph_tensor_property_constant);
+    }
+
+    size_t operand(const op_record &o, size_t input, const dims &product) {
+        const auto &t = o.inputs[input];
+        const auto value = is_operand(t) ? add_floats(o, input, dims_of(t)) : value_of(t);
+        result_.ids[value] = t.id;
+        result_.g.values[value].is_summand = is_summand(o, t, product);
+        return value;
+    }
+
     void read_function(const op_record &o, op what, std::initializer_list<const char *> attributes = {}) {
-        const bool is_function = what != op::other && o.outputs.size() == 1
-                && std::ranges::any_of(o.inputs, [&](const auto &t) { return is_on_chain(t); })
-                && is_numpy_broadcast(o);
+        const auto from = std::ranges::find_if(o.inputs, [&](const auto &t) { return is_on_chain(t); });
+        const bool is_function =
+                what != op::other && o.outputs.size() == 1 && from != o.inputs.end() && is_numpy_broadcast(o);
         std::vector<size_t> inputs;
-        for (size_t i = 0; i < o.inputs.size(); ++i) {
-            const auto &t = o.inputs[i];
-            inputs.push_back(is_function && is_operand(t) ? add_floats(o, i, dims_of(t)) : value_of(t));
-        }
+        for (size_t i = 0; i < o.inputs.size(); ++i)
+            inputs.push_back(is_function ? operand(o, i, on_chain_.at(from->id)) : value_of(o.inputs[i]));
         const auto output = o.outputs.empty() ? none : value_of(o.outputs.front());
         const auto index = add_node(is_function ? what : op::other, std::move(inputs), output);
         for (size_t i = 1; i < o.outputs.size(); ++i)
@@ -189,7 +208,8 @@ class reader {
             if (const auto *list = find_attribute<std::vector<float>>(o, attr->second); list && !list->empty())
                 result_.g.nodes[index].attributes[name] = list->front();
         }
-        if (is_function && o.outputs.front().data_type == dnnl_f32) on_chain_.insert(o.outputs.front().id);
+        if (is_function && o.outputs.front().data_type == dnnl_f32)
+            on_chain_.emplace(o.outputs.front().id, on_chain_.at(from->id));
     }
 
     static bool is_numpy_broadcast(const op_record &o) {
@@ -267,10 +287,7 @@ class reader {
             inputs.push_back(add_constant(concat("zps of ", label(w)), data_type::s32, dims {counts},
                     constants_.integers(w, input::zps, counts)));
         const auto sums = add_value("sums", data_type::s32, {});
-        if (rank_known(y)) // of batches too
-            result_.g.values[sums].shape = dims_of(y);
-        else if (const auto &xt = x.inputs.front(); rank_known(xt))
-            result_.g.values[sums].shape = dims(static_cast<size_t>(std::max(xt.ndims, wt.ndims)), unknown);
+        result_.g.values[sums].shape = shape_of_product(o, x.inputs.front(), wt);
         result_.products[position_] = add_node(op::mat_mul_integer, std::move(inputs), sums);
         const auto floats = inner_value(y), scale = inner_value(y),
                    x_scale = add_value("scale of x", data_type::f32, dims {1});
@@ -285,7 +302,21 @@ class reader {
                     {products, is_operand(bias) ? add_floats(o, matmul::bias, dims_of(bias)) : value_of(bias)},
                     value_of(y));
         }
-        on_chain_.insert(y.id);
+        on_chain_.emplace(y.id, *result_.g.values[sums].shape);
+    }
+
+    /// With batches. The tensors are those that Dequantize reads; the rank of x is known.
+    static dims shape_of_product(const op_record &o, const c_logical_tensor &xt, const c_logical_tensor &wt) {
+        if (const auto &y = o.outputs.front(); dims_known(y)) return dims_of(y);
+        const auto batch_of = [](const c_logical_tensor &t) {
+            const auto extents = dims_of(t);
+            return dims(extents.begin(), extents.end() - 2);
+        };
+        auto shape = dims_known(xt) ? broadcast_shape(batch_of(xt), batch_of(wt)) : std::nullopt;
+        if (!shape) return dims(static_cast<size_t>(std::max(xt.ndims, wt.ndims)), unknown);
+        shape->push_back(xt.dims[xt.ndims - (transposes(o, dnnl_graph_op_attr_transpose_a) ? 1 : 2)]);
+        shape->push_back(wt.dims[wt.ndims - (transposes(o, dnnl_graph_op_attr_transpose_b) ? 2 : 1)]);
+        return *shape;
     }
 
     // ---- Quantize ----
@@ -319,7 +350,7 @@ class reader {
     const constant_source &constants_;
     std::map<size_t, size_t> producers_; // positions of ops, by id of a logical tensor
     std::map<size_t, size_t> values_;    // by id of a logical tensor
-    std::set<size_t> on_chain_;          // ids of floats that come from a product
+    std::map<size_t, dims> on_chain_;    // of floats that come from a product, by id: its dims
     std::set<size_t> multiplied_;        // ids of what MatMuls multiply
     size_t position_ = 0;                // of the op that is read
     layer_graph result_;

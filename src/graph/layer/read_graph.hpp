@@ -40,6 +40,7 @@ class no_constants : public constant_source {
 struct layer_graph {
     layers::match::graph g;
     std::vector<size_t> op_of;                  // for each node, the position of its op
+    std::map<size_t, size_t> ids;               // of values that are logical tensors
     std::map<size_t, size_t> products;          // by the position of a MatMul: its node
     std::map<size_t, std::string> why_no_layer; // of other MatMuls of a Dequantize, by position
     std::deque<std::vector<std::byte>> data;    // of the constants

@@ -34,6 +34,7 @@ struct value {
     std::optional<dims> shape = {};          // none: of unknown rank; an extent of -1 is known at run time only
     std::optional<constant> known = {};      // of a constant
     bool is_replaced = false;                // a constant whose value cannot be read
+    bool is_summand = false;                 // floats that a layer may take at each run, to add them to its sums
     std::size_t producer = none;             // the node that gives it
     std::vector<std::size_t> consumers = {}; // nodes that take it, once for each input
     bool is_seen_outside = false;            // an output of the graph, or taken by a subgraph

@@ -5,6 +5,7 @@
 
 #include "elements/table.hpp"
 #include "layers/match/weight_only_weights.hpp"
+#include "quantization/broadcast.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
 
@@ -45,6 +46,7 @@ struct start {
 struct cursor {
     const start *from = nullptr;
     std::size_t y = none;
+    bool adds_tensor = false; // the layer does already
 
     const graph &g() const { return from->g; }
     const value &here() const { return g().values[y]; }
@@ -65,7 +67,7 @@ struct cursor {
         return concat(label(g(), g().nodes[v.consumers.front()]), ": belongs to another layer");
     }
 
-    cursor moved_to(std::size_t value) const { return {from, value}; }
+    cursor moved_to(std::size_t value) const { return {from, value, adds_tensor}; }
 
     std::size_t other_input(const node &n) const { return n.inputs[n.inputs.front() == y ? 1 : 0]; }
 
@@ -108,6 +110,7 @@ bool go_on(layer_part &layer, layer_part next) {
     if (!next.bias.empty()) layer.bias = std::move(next.bias);
     std::ranges::move(next.post_ops, std::back_inserter(layer.post_ops));
     if (next.x_scale != none) layer.x_scale = next.x_scale;
+    if (next.tensor != none) layer.tensor = next.tensor;
     return true;
 }
 
@@ -155,6 +158,22 @@ layer_part by_channel(const cursor &c, const node &n) {
 template <kind what>
 layer_part by_second_input(const cursor &c, const node &n) {
     return n.inputs.front() == c.y ? by_channel<what>(c, n) : ends_at_inputs(c, n);
+}
+
+/// Whether a value is floats of a known shape that broadcasts to that of the sums.
+bool is_summand(const cursor &c, const value &v) {
+    const auto &sums = c.g().output(c.from->product).shape;
+    if (!v.is_summand || v.type != data_type::f32 || !is_known(v.shape) || !is_known(sums)) return false;
+    return broadcast_shape(*v.shape, *sums) == sums;
+}
+
+/// Constants, or a tensor that comes with the run, of which a layer has one.
+layer_part add(const cursor &c, const node &n) {
+    const auto other = c.other_input(n);
+    if (c.adds_tensor || !is_summand(c, c.g().values[other])) return by_channel<kind::add>(c, n);
+    auto found = over(c, n, {{kind::add_tensor}});
+    found.tensor = other;
+    return found;
 }
 
 layer_part subtract(const cursor &c, const node &n) {
@@ -206,7 +225,7 @@ struct function {
 };
 
 constexpr function functions[] = {
-        {op::add, by_channel<kind::add>},
+        {op::add, add},
         {op::clip, clip},
         {op::div, by_second_input<kind::divide>},
         {op::hard_sigmoid, hard_sigmoid},
@@ -473,7 +492,7 @@ match_result find_integer_layer(start s, layer_match m, const table_maker &tabul
     if (auto reason = read_product(s); !reason.empty()) return {std::nullopt, std::move(reason)};
     m.scales_by_row = s.by_rows != nullptr;
     if (s.product.has(2)) m.x_zero_point = s.product.inputs[2];
-    const auto here = [&] { return cursor {&s, m.y}; };
+    const auto here = [&] { return cursor {&s, m.y, m.tensor != none}; };
     if (go_on(m, bias_behind(here())) && go_on(m, cast_behind(here(), data_type::f32))) {
         m.result = result_type::f32;
         while (go_on(m, post_op_behind(here(), m.post_ops.empty()))) {
@@ -502,7 +521,7 @@ match_result find_weight_only_layer(start s, layer_match m) {
         m.post_ops = {{kind::add, values_of<float>(*s.g.values[bias].known)}};
     }
     m.result = result_type::f32;
-    while (go_on(m, post_op_behind({&s, m.y}, m.post_ops.empty()))) {
+    while (go_on(m, post_op_behind({&s, m.y, m.tensor != none}, m.post_ops.empty()))) {
     }
     std::ranges::sort(m.nodes);
     return {std::move(m)};

@@ -16,6 +16,7 @@ struct layer_part {
     std::vector<std::int32_t> bias = {}; // as a layer_description has it, and so are the post-ops
     std::vector<post_op> post_ops = {};
     std::size_t x_scale = none; // of the post-op `scale`
+    std::size_t tensor = none;  // of the post-op `add_tensor`
     std::string end = {};       // why a layer goes no further: "value 'y' is an output of the graph"
 };
 
@@ -23,8 +24,8 @@ struct layer_part {
 /// ConvInteger or MatMulInteger with constant weights, and then, each optional and in this order: Add of integers, Cast
 /// to float, Mul by scales, and any number of Add, Sub, Mul, Div, Relu, Clip, LeakyRelu, PRelu and HardSigmoid by
 /// constants, one for all or one for each channel. A value times a function of it, in these operators, belongs to them:
-/// x * Clip(x + 3) / 6, or HardSwish. Last, QuantizeLinear to 8 bits, and an activation as a table, where the caller
-/// makes tables.
+/// x * Clip(x + 3) / 6, or HardSwish. One Add may be of a tensor that broadcasts to the sums, where its reader says
+/// that it is a summand. Last, QuantizeLinear to 8 bits, and an activation as a table, where the caller makes tables.
 /// Or a weight-only layer: DequantizeLinear of constant weights, perhaps to float16 with a Cast behind it, MatMul, Gemm
 /// or a Conv of one tap, of floats, and such operators of floats.
 struct layer_match : layer_part {

@@ -227,8 +227,4 @@ onnx::element_type type_of(const value &v) {
     return v.type ? onnx::type::number_of(*v.type) : onnx::type::undefined;
 }
 
-bool is_known(const std::optional<dims> &shape) {
-    return shape && std::ranges::all_of(*shape, [](std::int64_t extent) { return extent >= 0; });
-}
-
 } // namespace dynquant::onnxruntime

@@ -42,7 +42,4 @@ std::size_t index_of(const graph &g, std::size_t value, const std::vector<std::s
 /// ONNX's number of a value's type; 0 where the graph has none.
 onnx::element_type type_of(const value &v);
 
-/// All extents.
-bool is_known(const std::optional<dims> &shape);
-
 } // namespace dynquant::onnxruntime
