@@ -141,7 +141,7 @@ std::vector<std::byte> bytes_of(const std::vector<float> &values) {
 }
 
 layer_inputs draw_inputs(const plan &p, drawing draw) {
-    layer_inputs in {p.d, p.x, {}, {}, {}, {}};
+    layer_inputs in {p.d, p.x, {}, {}, {}, {}, {}};
     auto &d = in.d;
     const auto channels = channels_of(p), rows = rows_of(p), elements = *dynquant::volume(p.x);
     const auto zero_points_of = [&](bool is_signed) {
