@@ -279,6 +279,20 @@ TEST(layers_verbose, ops_that_are_no_layer_say_why) {
                     + "(DynamicDequantize): expected one scale for all of a column of MatMul's weights, given "
                       "several\n"));
     p = small_chain();
+    p.x = lt(0, type::u8, layout::strided);
+    p.x_real = lt(3, type::f32, layout::strided);
+    p.product = lt(20, type::f32, layout::strided);
+    p.set_up();
+    const std::string no_rank = line + "leave,cpu," + product
+            + "oneDNN multiplies floats, as it is no layer: src: expected a known rank of 2 or more, given ?\n";
+    EXPECT_TRUE(contains(printed_of(p), no_rank));
+    // oneDNN fuses what follows, and multiplies floats as well.
+    p.set_up();
+    p.then({103, kind::ReLU, {p.product}, {}, "relu"}, lt(21, type::f32, layout::strided));
+    std::vector<id_list> ops;
+    EXPECT_TRUE(contains(printed_by([&] { ops = ops_of(partitions_of(p)); }), no_rank));
+    EXPECT_EQ(ops, (std::vector<id_list> {{100}, {101}, {102, 103}}));
+    p = small_chain();
     p.ops.erase(p.ops.begin() + 1); // floats as weights
     EXPECT_TRUE(contains(printed_of(p),
             line + "leave,cpu," + product + "oneDNN multiplies floats, as it is no layer: weights: expected the result "

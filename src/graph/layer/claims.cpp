@@ -78,6 +78,16 @@ void share_dequantize(std::vector<chain> &chains, const std::vector<op_pointer> 
         }
 }
 
+bool is_dequantize(const op_record &op) {
+    return op.kind == dnnl_graph_op_dequantize || op.kind == dnnl_graph_op_dynamic_dequantize;
+}
+
+/// Whether oneDNN fuses a MatMul with a Dequantize, and not only with what follows.
+bool multiplies_integers(const partitioning &by_onednn, const op_record &product, const std::vector<op_pointer> &ops) {
+    return std::ranges::any_of(
+            ops, [&](const auto &op) { return is_dequantize(*op) && by_onednn.are_together(product, *op); });
+}
+
 onednn_graph make_graph(
         const std::vector<op_pointer> &ops, const std::set<size_t> &wildcards, const graph_modes &modes) {
     auto graph = create_backing_graph(modes.fpmath, modes.apply_to_int);
@@ -119,7 +129,8 @@ std::optional<graph_around_layers> take_layers(
         if (find_schema(op->kind) && by_onednn.is_fused(*op) && !taken.contains(op->id))
             report_fused(*op, known_error(*op));
     for (const auto &op : ops)
-        if (const auto why = found.others.find(op->id); why != found.others.end() && !by_onednn.is_fused(*op))
+        if (const auto why = found.others.find(op->id);
+                why != found.others.end() && !multiplies_integers(by_onednn, *op, ops))
             report("leave", concat(label(*op), ": oneDNN multiplies floats, as it is no layer: ", why->second));
     if (chains.empty()) return std::nullopt;
 
