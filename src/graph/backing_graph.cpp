@@ -87,7 +87,8 @@ onednn_graph create_backing_graph(dnnl_fpmath_mode_t mode, bool apply_to_int) {
 }
 
 dnnl_status_t add_any_op(dnnl_graph_graph_t graph, const op_record &op) {
-    return find_schema(op.kind) ? add_op_or_wildcard(graph, op) : onednn().add_op(graph, make_op(op).get());
+    return find_schema(op.kind) && !op.is_left_to_onednn ? add_op_or_wildcard(graph, op)
+                                                         : onednn().add_op(graph, make_op(op).get());
 }
 
 dnnl_status_t add_op_or_wildcard(dnnl_graph_graph_t graph, const op_record &op) {

@@ -31,6 +31,7 @@ struct op_record {
     std::vector<c_logical_tensor> inputs;
     std::vector<c_logical_tensor> outputs;
     std::map<dnnl_graph_op_attr_t, attribute_value> attributes;
+    bool is_left_to_onednn = false; // refused by the checks of this family, so that nothing relies on its ports
 };
 
 /// A use of a logical tensor by an op of a graph.

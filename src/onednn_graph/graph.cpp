@@ -18,16 +18,21 @@ dnnl_status_t record_graph(
     return status;
 }
 
-/// Adds an op of another family, or one that is left to oneDNN. record: null if there is none.
-dnnl_status_t add_to_onednn(graph_state &state, dnnl_graph_graph_t graph, dnnl_graph_op_t op, const op_record *record) {
+/// Adds an op of another family, or one that is left to oneDNN because dynquant refuses it. record: null if there is
+/// none.
+dnnl_status_t add_to_onednn(graph_state &state, dnnl_graph_graph_t graph, dnnl_graph_op_t op, const op_record *record,
+        bool is_refused = false) {
     const auto status = onednn().add_op(graph, op);
     size_t id = 0;
     if (status != dnnl_success || onednn().op_get_id(op, &id) != dnnl_success) return status;
     if (!state.ids.insert(id).second) return status;
-    if (record)
-        state.ops.push_back(std::make_shared<const op_record>(*record)); // a copy: the program may change the op
-    else
+    if (!record) {
         state.has_layers = false;
+        return status;
+    }
+    auto copy = std::make_shared<op_record>(*record); // as the program may change the op
+    copy->is_left_to_onednn = is_refused;
+    state.ops.push_back(std::move(copy));
     return status;
 }
 
@@ -118,7 +123,7 @@ dnnl_status_t dnnl_graph_add_op(dnnl_graph_graph_t graph, dnnl_graph_op_t op) {
         } catch (const core::wrong_count &) {
             throw; // no fallback: oneDNN would read past the parameters
         } catch (const dnnl::error &e) {
-            const auto status = add_to_onednn(*state, graph, op, nullptr);
+            const auto status = add_to_onednn(*state, graph, op, record.get(), true);
             if (status != dnnl_success) throw;
             core::report("leave", e.message);
             return status;

@@ -59,7 +59,7 @@ struct graph_state {
     std::set<size_t> ids;                            // of all ops: oneDNN ignores a second op with one id
     std::vector<core::op_pointer> ops;               // those that have records, in the order of add_op
     std::set<size_t> family;                         // ids of those that dynquant may claim
-    bool has_layers = true;                          // each op has a record, and dynquant refuses none
+    bool has_layers = true;                          // each op has a record, with which a graph around layers is made
     std::optional<core::graph_around_layers> around; // since the last call of filter: layers are taken
 };
 

@@ -274,5 +274,53 @@ TEST(layers, take_the_first_of_two_ops_with_one_id) {
     EXPECT_EQ(values_of<float>(compile(partitions.front(), p).run(p.data)), small_product);
 }
 
+#if defined(DYNQUANT_TEST_DROP_IN) // dynquant::graph refuses the op, and the program knows
+
+/// An op with a zero point that dynquant refuses, as s32 lacks it, and oneDNN takes.
+dg::op with_a_huge_zp(dg::op op) {
+    return with_scales(std::move(op), {1}, {std::int64_t {1} << 40});
+}
+
+TEST(layers, are_taken_beside_an_op_that_is_left_to_onednn) {
+    auto p = small_chain().give_data();
+    p.ops.insert(p.ops.begin(), with_a_huge_zp({120, kind::Dequantize, {u8(80, {4})}, {f32(81, {4})}, "left"}));
+    const auto partitions = partitions_of(p);
+    EXPECT_EQ(ops_of(partitions), (std::vector<id_list> {{120}, {100, 101, 102}}));
+    EXPECT_EQ(values_of<float>(compile(partitions.back(), p).run(p.data)), small_product);
+}
+
+TEST(layers, end_before_a_quantize_that_is_left_to_onednn) {
+    auto p = small_chain().give_data();
+    p.ops.push_back(with_a_huge_zp({103, kind::Quantize, {p.product}, {u8(21, {2, 2})}, "left"}));
+    const auto partitions = partitions_of(p);
+    EXPECT_EQ(ops_of(partitions), (std::vector<id_list> {{100, 101, 102}, {103}}));
+    EXPECT_EQ(values_of<float>(compile(partitions.front(), p).run(p.data)), small_product);
+}
+
+TEST(layers, begin_behind_a_quantize_that_is_left_to_onednn) {
+    auto p = small_chain().give_data();
+    p.ops.insert(p.ops.begin(), with_a_huge_zp({99, kind::Quantize, {f32(70, {2, 3})}, {p.x}, "left"}));
+    const auto partitions = partitions_of(p);
+    EXPECT_EQ(ops_of(partitions), (std::vector<id_list> {{99}, {100, 101, 102}}));
+    EXPECT_EQ(values_of<float>(compile(partitions.back(), p).run(p.data)), small_product);
+}
+
+TEST(layers, are_not_made_of_a_dequantize_that_is_left_to_onednn) {
+    auto p = small_chain().give_data();
+    const lt codes = u8(80, {2, 3}), real = f32(81, {2, 3}), second = f32(82, {2, 2});
+    p.ops.push_back(with_a_huge_zp({120, kind::Dequantize, {codes}, {real}, "left"}));
+    p.ops.push_back({121, kind::MatMul, {real, p.w_real}, {second}, "floats"});
+    const auto partitions = partitions_of(p);
+    auto ops = ops_of(partitions);
+    std::ranges::sort(ops);
+    EXPECT_EQ(ops, (std::vector<id_list> {{100, 102}, {101}, {120}, {121}}));
+    for (const auto &each : partitions)
+        if (each.get_ops_num() == 2) {
+            EXPECT_EQ(values_of<float>(compile(each, p).run(p.data)), small_product);
+        }
+}
+
+#endif
+
 } // namespace
 } // namespace dynquant::test

@@ -77,7 +77,7 @@ class finder {
         const auto found = producers_.find(c.x().id);
         if (found == producers_.end() || c.dequantize_w == c.dequantize_x) return;
         const auto &q = ops_[found->second];
-        if (is_of_another(found->second)) return; // which ends with it
+        if (is_of_another(found->second) || q->is_left_to_onednn) return; // another ends with it
         if (q->kind != dnnl_graph_op_quantize && q->kind != dnnl_graph_op_dynamic_quantize) return;
         if (!is_read_by_one(c.dequantize_x->outputs.front().id)) return;
         for (const auto &t : q->outputs)

@@ -74,6 +74,7 @@ class reader {
 
   private:
     void read(const op_record &o) {
+        if (o.is_left_to_onednn) return read_function(o, op::other);
         switch (o.kind) {
             case dnnl_graph_op_matmul:
                 if (is_read_as_product(o)) return;
@@ -229,7 +230,8 @@ class reader {
 
     const op_record *dequantize_of(const c_logical_tensor &t) const {
         const auto found = producers_.find(t.id);
-        return found != producers_.end() && is_dequantize(*ops_[found->second]) ? ops_[found->second].get() : nullptr;
+        const auto *producer = found == producers_.end() ? nullptr : ops_[found->second].get();
+        return producer && is_dequantize(*producer) && !producer->is_left_to_onednn ? producer : nullptr;
     }
 
     bool is_read_as_product(const op_record &o) {
