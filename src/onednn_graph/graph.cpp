@@ -145,7 +145,7 @@ dnnl_status_t dnnl_graph_graph_get_partition_num(const_dnnl_graph_graph_t graph,
     return guarded([&] {
         const auto state = graphs().find(graph);
         if (!state || !state->around || !num) return onednn().graph_get_partition_num(graph, num);
-        *num = core::partitions_of(*state->around).size();
+        *num = core::count_partitions(*state->around);
         return dnnl_success;
     });
 }

@@ -91,11 +91,28 @@ std::shared_ptr<const core::claimed> find_layer(const_dnnl_graph_partition_t par
     return found && found->is_layer ? found->ops : nullptr;
 }
 
-template <typename T>
-dnnl_status_t copy_list(const std::vector<T> &list, size_t num, T *to) {
-    if (!to || num != list.size()) return dnnl_invalid_arguments;
-    std::ranges::copy(list, to);
-    return dnnl_success;
+/// Tells the length of a list of a layer, or asks oneDNN.
+template <auto list_of_layer, auto ask_onednn>
+dnnl_status_t tell_count(const_dnnl_graph_partition_t partition, size_t *num) {
+    return guarded([&] {
+        const auto layer = num ? find_layer(partition) : nullptr;
+        if (!layer) return (onednn().*ask_onednn)(partition, num);
+        *num = (*layer.*list_of_layer)().size();
+        return dnnl_success;
+    });
+}
+
+/// Copies a list of a layer, or asks oneDNN.
+template <auto list_of_layer, auto ask_onednn, typename Partition, typename T>
+dnnl_status_t tell_list(Partition partition, size_t num, T *to) {
+    return guarded([&] {
+        const auto layer = find_layer(partition);
+        if (!layer) return (onednn().*ask_onednn)(partition, num, to);
+        const auto &list = (*layer.*list_of_layer)();
+        if (!to || num != list.size()) return dnnl_invalid_arguments;
+        std::ranges::copy(list, to);
+        return dnnl_success;
+    });
 }
 
 } // namespace
@@ -165,55 +182,31 @@ dnnl_status_t dnnl_graph_partition_compile(dnnl_graph_partition_t partition,
 // What a layer's partition is made of.
 
 dnnl_status_t dnnl_graph_partition_get_op_num(const_dnnl_graph_partition_t partition, size_t *num) {
-    return guarded([&] {
-        const auto layer = num ? find_layer(partition) : nullptr;
-        if (!layer) return onednn().partition_get_op_num(partition, num);
-        *num = layer->ids().size();
-        return dnnl_success;
-    });
+    return tell_count<&core::claimed::ids, &core::onednn_functions::partition_get_op_num>(partition, num);
 }
 
 dnnl_status_t dnnl_graph_partition_get_ops(dnnl_graph_partition_t partition, size_t num, size_t *ids) {
-    return guarded([&] {
-        const auto layer = find_layer(partition);
-        return layer ? copy_list(layer->ids(), num, ids) : onednn().partition_get_ops(partition, num, ids);
-    });
+    return tell_list<&core::claimed::ids, &core::onednn_functions::partition_get_ops>(partition, num, ids);
 }
 
 dnnl_status_t dnnl_graph_partition_get_input_ports_num(const_dnnl_graph_partition_t partition, size_t *num) {
-    return guarded([&] {
-        const auto layer = num ? find_layer(partition) : nullptr;
-        if (!layer) return onednn().partition_get_input_ports_num(partition, num);
-        *num = layer->inputs().size();
-        return dnnl_success;
-    });
+    return tell_count<&core::claimed::inputs, &core::onednn_functions::partition_get_input_ports_num>(partition, num);
 }
 
 dnnl_status_t dnnl_graph_partition_get_input_ports(
         const_dnnl_graph_partition_t partition, size_t num, dnnl_graph_logical_tensor_t *inputs) {
-    return guarded([&] {
-        const auto layer = find_layer(partition);
-        return layer ? copy_list(layer->inputs(), num, inputs)
-                     : onednn().partition_get_input_ports(partition, num, inputs);
-    });
+    return tell_list<&core::claimed::inputs, &core::onednn_functions::partition_get_input_ports>(
+            partition, num, inputs);
 }
 
 dnnl_status_t dnnl_graph_partition_get_output_ports_num(const_dnnl_graph_partition_t partition, size_t *num) {
-    return guarded([&] {
-        const auto layer = num ? find_layer(partition) : nullptr;
-        if (!layer) return onednn().partition_get_output_ports_num(partition, num);
-        *num = layer->outputs().size();
-        return dnnl_success;
-    });
+    return tell_count<&core::claimed::outputs, &core::onednn_functions::partition_get_output_ports_num>(partition, num);
 }
 
 dnnl_status_t dnnl_graph_partition_get_output_ports(
         const_dnnl_graph_partition_t partition, size_t num, dnnl_graph_logical_tensor_t *outputs) {
-    return guarded([&] {
-        const auto layer = find_layer(partition);
-        return layer ? copy_list(layer->outputs(), num, outputs)
-                     : onednn().partition_get_output_ports(partition, num, outputs);
-    });
+    return tell_list<&core::claimed::outputs, &core::onednn_functions::partition_get_output_ports>(
+            partition, num, outputs);
 }
 
 } // extern "C"

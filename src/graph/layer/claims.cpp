@@ -157,4 +157,10 @@ std::vector<partition_or_layer> partitions_of(const graph_around_layers &g) {
     return result;
 }
 
+size_t count_partitions(const graph_around_layers &g) {
+    size_t count = 0;
+    require_success(onednn().graph_get_partition_num(g.by_onednn.get(), &count), "graph", "count the partitions of");
+    return count - g.others.size(); // each Wildcard is a partition of its own
+}
+
 } // namespace dynquant::graph::core

@@ -32,5 +32,6 @@ struct partition_or_layer {
     std::shared_ptr<const claimed> layer; // or null
 };
 std::vector<partition_or_layer> partitions_of(const graph_around_layers &g);
+size_t count_partitions(const graph_around_layers &g);
 
 } // namespace dynquant::graph::core
