@@ -31,7 +31,8 @@ class compiled_layer : public compiled {
         , is_joined_(s_.w.count() == 1)
         , rows_(is_joined_ ? s_.x.count() * s_.x.rows : s_.x.rows)
         , y_bytes_(bytes_of_element(s_.ports.back()))
-        , y_is_dense_(s_.y_strides == row_major(s_.y) || volume(s_.y) == 0)
+        , y_is_empty_(volume(s_.y) == 0)
+        , y_is_dense_(y_is_empty_ || s_.y_strides == row_major(s_.y))
         , tensor_strides_(strides_of_tensor())
         , x_(s_, kernels)
         , constants_(s_, {rows_, x_.is_signed(), x_.parameters()}, label_, features_) {}
@@ -120,7 +121,7 @@ class compiled_layer : public compiled {
     }
 
     void run(memory &m) const {
-        if (volume(s_.y) == 0) return;
+        if (y_is_empty_) return;
         const auto x = x_.read(m.buffers, m.of_x);
         const auto current = constants_.of(m.buffers);
         const auto largest_x = largest_difference(x_.is_signed(), x.zero_points);
@@ -196,7 +197,7 @@ class compiled_layer : public compiled {
     bool is_joined_;    // the rows of all matrices of x are those of one layer
     std::int64_t rows_; // of a layer
     size_t y_bytes_;
-    bool y_is_dense_;
+    bool y_is_empty_, y_is_dense_;
     dims tensor_strides_;
     targets::features features_ = environment::usable_features();
     x_reader x_;
