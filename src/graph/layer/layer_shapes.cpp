@@ -221,10 +221,6 @@ std::string input_name(const op_record &op, size_t i) {
     return i == matmul::src ? "src" : i == matmul::weights ? "weights" : "bias";
 }
 
-std::int64_t matrices::count() const {
-    return volume(batch).value_or(0);
-}
-
 std::int64_t matrices::offset(std::int64_t i) const {
     return offset_of(i, batch, strides_of_batch);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "graph/layer/chain.hpp"
+#include "quantization/shape.hpp"
 
 namespace dynquant::graph::core {
 
@@ -10,7 +11,7 @@ struct matrices {
     dims batch, strides_of_batch; // outermost first
     std::int64_t rows, columns;   // as they are multiplied, whatever `transpose` says
     std::int64_t row_stride, column_stride;
-    std::int64_t count() const;
+    std::int64_t count() const { return volume(batch).value_or(0); }
 
     /// Where matrix i begins, counted in the row-major order of the batch; in elements.
     std::int64_t offset(std::int64_t i) const;
