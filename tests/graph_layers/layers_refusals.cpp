@@ -144,11 +144,11 @@ TEST(layers_refusals, other_dims_of_operands_at_compile) {
                       "shape 3"));
     EXPECT_TRUE(compile_refuses({lt(30, type::f32, dims {unknown}, layout::strided)}, dnnl_invalid_shape,
             "op 103 'add' (Add): input 1: expected known dims, given ?"));
-    EXPECT_TRUE(compile_refuses({f32(30, {2, 2})}, dnnl_invalid_shape,
+    EXPECT_TRUE(compile_refuses({f32(30, {3, 2})}, dnnl_invalid_shape,
             product
                     + "node '103 'add'' (Add): 'input 1': expected one value, or one for each channel of shape 2x2, "
                       "given "
-                      "shape 2x2"));
+                      "shape 3x2"));
 }
 
 // oneDNN gives opaque layouts for GPUs only, where it may block. 5 stands for none of its layouts.
