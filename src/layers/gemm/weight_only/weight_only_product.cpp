@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "layers/gemm/weight_only/pack_weights.hpp"
 #include "layers/gemm/weights_memory.hpp"
 #include "parallel/parallel.hpp"
 #include "quantization/shape.hpp"
@@ -18,16 +19,11 @@ bool has_nibbles(data_type type) {
     return type == data_type::s4 || type == data_type::u4;
 }
 
-/// What is added to integers, and to their zero points, so that all are s8 or u4.
-std::int32_t offset_of(data_type type) {
-    return type == data_type::u8 ? -128 : type == data_type::s4 ? 8 : 0;
-}
-
 /// Calls f(k, n, code) for all weights, in memory's order: integers with their offset, the codes of floats. Always
 /// inlined, so that each type has a loop.
 template <typename F>
 [[gnu::always_inline]] inline void for_each_weight(const weight_only_weights &w, const F &f) {
-    const auto offset = offset_of(w.type);
+    const auto offset = code_offset(w.type);
     const auto visit = [&](auto code_at) __attribute__((always_inline)) {
         std::int64_t at = 0;
         if (w.is_transposed)
@@ -60,7 +56,7 @@ class zero_points_of {
   public:
     explicit zero_points_of(const weight_only_weights &w)
         : given_(w.zero_points.empty() ? nullptr : w.zero_points.data())
-        , offset_(offset_of(w.type))
+        , offset_(code_offset(w.type))
         , is_shared_(w.scale_columns == 1) {
         const auto block = std::max<std::int64_t>(w.block, 1);
         for (std::int64_t k = 0; k < w.inner; ++k)
@@ -141,35 +137,26 @@ weight_only_product::weight_only_product(const weight_only_weights &w, targets::
             : w.type == data_type::f8_e5m2 ? weight_code::f8_e5m2
                                            : weight_code::s8;
     if (w.inner == 0 || w.columns == 0) return; // the other extent may be of any size, and no loop reads what follows
-    const bool has_zero_points = !is_float8(w.type) && (offset_of(w.type) != 0 || !w.zero_points.empty());
+    const bool has_zero_points = !is_float8(w.type) && (code_offset(w.type) != 0 || !w.zero_points.empty());
+    pack_parameters(w, has_zero_points);
     const bool are_subtracted = has_zero_points && p.code == weight_code::s8 && differences_fit(w);
-    pack_weights(w, are_subtracted);
-    pack_parameters(w, has_zero_points && !are_subtracted);
+    pack_weights(w, are_subtracted ? zero_points_ : std::vector<std::int8_t> {});
+    if (!are_subtracted) return;
+    zero_points_.clear();
+    p.parameters.zero_points = nullptr;
 }
 
-void weight_only_product::pack_weights(const weight_only_weights &w, bool are_subtracted) {
+void weight_only_product::pack_weights(const weight_only_weights &w, const std::vector<std::int8_t> &subtracted) {
     auto &p = panels_;
-    const bool is_nibble = p.code == weight_code::u4;
-    const auto block_rows = is_nibble ? ceil_div(p.block, 2) : p.block; // of bytes
-    std::vector<std::int64_t> row_at, column_at;
-    std::vector<std::int8_t> shifts; // of each row's elements in their bytes
-    for (std::int64_t k = 0; k < w.inner; ++k) {
-        row_at.push_back((k / p.block * block_rows + (is_nibble ? k % p.block / 2 : k % p.block)) * loop_.columns);
-        shifts.push_back(is_nibble && k % p.block % 2 == 1 ? 4 : 0);
-    }
-    p.panel_bytes = row_at.back() + loop_.columns;
-    for (std::int64_t n = 0; n < w.columns; ++n)
-        column_at.push_back(n / loop_.columns * p.panel_bytes + n % loop_.columns);
-    weights_ = allocate_weights(static_cast<std::size_t>(ceil_div(w.columns, loop_.columns) * p.panel_bytes));
+    const std::int64_t in_byte = p.code == weight_code::u4 ? 2 : 1, last = w.inner - 1; // a row
+    p.panel_bytes = (last / p.block * ceil_div(p.block, in_byte) + last % p.block / in_byte + 1) * loop_.columns;
+    const auto panels = ceil_div(w.columns, loop_.columns);
+    weights_ = allocate_weights(static_cast<std::size_t>(panels * p.panel_bytes));
     p.weights = weights_.get();
-    auto *const packed = weights_.get();
-    const zero_points_of zero_points(w);
-    for_each_weight(
-            w, [&](std::int64_t k, std::int64_t n, std::int32_t code) __attribute__((always_inline)) {
-                const auto row = static_cast<std::size_t>(k);
-                auto &to = packed[row_at[row] + column_at[static_cast<std::size_t>(n)]];
-                to |= static_cast<std::byte>((are_subtracted ? code - zero_points.at(k, n) : code) << shifts[row]);
-            });
+    auto *const to = weights_.get();
+    parallel::for_each_part(panels, parallel::parts_for(w.inner * w.columns, 0), [&](parallel::range part) {
+        pack_panels(w, p, loop_.columns, subtracted, part, to + part.begin * p.panel_bytes);
+    });
 }
 
 void weight_only_product::pack_parameters(const weight_only_weights &w, bool has_zero_points) {
@@ -194,7 +181,7 @@ void weight_only_product::pack_parameters(const weight_only_weights &w, bool has
     if (!has_zero_points) return;
     auto zero_points = w.zero_points;
     if (zero_points.empty()) zero_points.resize(w.scales.size());
-    const auto offset = offset_of(w.type);
+    const auto offset = code_offset(w.type);
     zero_points_ = is_shared ? in_one_panel<std::int8_t>(zero_points, loop_.columns, offset)
                              : in_panels<std::int8_t>(zero_points, blocks, w.columns, loop_.columns, offset);
     p.parameters.zero_points = zero_points_.data();

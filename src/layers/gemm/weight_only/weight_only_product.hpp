@@ -63,8 +63,7 @@ class weight_only_product {
     void run(const float_rows &x, float *y, std::int64_t y_stride, weight_only_workspace &memory) const;
 
   private:
-    /// are_subtracted: less their zero points.
-    void pack_weights(const weight_only_weights &w, bool are_subtracted);
+    void pack_weights(const weight_only_weights &w, const std::vector<std::int8_t> &subtracted);
     void pack_parameters(const weight_only_weights &w, bool has_zero_points);
 
     weight_only_loop loop_;
