@@ -16,8 +16,18 @@ name=$(basename "$file" .json)
 if [ -n "$LD_PRELOAD" ]; then state=${name#*_}; ms=0.25; else state=${name%_*}; ms=0.5; fi
 [ "$mode" = P ] && echo "total perf: min(ms):$ms avg(ms):9" && exit
 [ "$state" = crash ] && kill -SEGV $$
-[ -n "$LD_PRELOAD" ] && [ -n "$DYNQUANT_VERBOSE" ] && echo "dynquant_verbose,graph,claim,cpu,..."
+[ -n "$LD_PRELOAD" ] && [ -n "$DYNQUANT_VERBOSE" ] && cat "${0%/*}/verbose"
 echo "tests:1 passed:0 skipped:0 mistrusted:0 failed:0" | sed "s/$state:0/$state:1/"
+"""
+SINGLE = "dynquant_verbose,graph,claim,cpu,op 1 'q' (DynamicQuantize)\n"
+LAYER = """\
+dynquant_verbose,graph,claim,cpu,op 1 'dx' (Dequantize): in the layer of op 3 'fc1' (MatMul)
+dynquant_verbose,graph,claim,cpu,op 2 'dw' (Dequantize): in the layer of op 3 'fc1' (MatMul)
+dynquant_verbose,graph,claim,cpu,op 3 'fc1' (MatMul) with op 1 'dx' (Dequantize), op 2 'dw' (Dequantize)
+"""
+LEFT = """\
+dynquant_verbose,graph,leave,cpu,op 4 'q1' (Quantize): oneDNN fuses it
+dynquant_verbose,graph,leave,cpu,op 5 'q2' (Quantize): oneDNN fuses it
 """
 EXAMPLE = '#!/bin/sh\n[ "$1" = cpu ] && [ -z "$LD_PRELOAD$FAIL" ]\n'
 
@@ -37,6 +47,8 @@ class ProofOnednn(unittest.TestCase):
         version = "#define DNNL_VERSION_MAJOR 3\n#define DNNL_VERSION_MINOR 13\n#define DNNL_VERSION_PATCH 1\n"
         self.write(self.build / "include/oneapi/dnnl/dnnl_version.h", version)
         self.program("tests/benchdnn/benchdnn", BENCHDNN)
+        self.verbose = self.build / "tests/benchdnn/verbose"
+        self.verbose.write_text(SINGLE)
         self.write(self.inputs / "passed_failed.json", graph("ReLU"))  # has no quantization op
         # A library that can be preloaded without effect on these scripts.
         self.library = self.folder / "dropin.so"
@@ -67,15 +79,28 @@ class ProofOnednn(unittest.TestCase):
         self.assertIn("oneDNN 3.13.1: 3 of the 4 graphs", done.stdout)
         self.assertIn("| plain | 1 | 0 | 1 | 0 | 0 | 1 | 0 |", done.stdout)
         self.assertIn("| drop-in | 2 | 0 | 0 | 0 | 0 | 1 | 0 |", done.stdout)
-        self.assertIn("| op/skipped_passed.json | skipped | passed | 1 | 0.5 | 0.25 | 2.00 |", done.stdout)
+        self.assertIn("| op/skipped_passed.json | skipped | passed | 1 | 0 | 0.5 | 0.25 | 2.00 |", done.stdout)
+
+    def test_counts_layers_and_the_reasons_for_leaving(self):
+        self.verbose.write_text(SINGLE + LAYER + LEFT)
+        self.files("passed_passed", "skipped_skipped")
+        done = self.run_script()
+        self.assertIn("claims layers of several ops in 2 files, and single ops in 2:", done.stdout)
+        self.assertIn("| op/passed_passed.json | passed | passed | 1 | 1 | 0.5 | 0.25 | 2.00 |", done.stdout)
+        self.assertIn("| Quantize: oneDNN fuses it | 2 |", done.stdout)
+
+    def test_several_builds(self):
+        self.files("passed_passed")
+        done = self.run_script(self.build)
+        self.assertEqual(done.stdout.count("oneDNN 3.13.1: 1 of the 2 graphs"), 2)
 
     def test_tells_what_dynquant_does_not_claim(self):
-        self.program("tests/benchdnn/benchdnn", BENCHDNN.replace("graph,claim", "graph,leave"))
+        self.verbose.write_text(LEFT)
         self.files("passed_passed", "skipped_skipped")
         done = self.run_script()
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertNotIn("passed_passed", done.stdout)
-        self.assertIn("In the other 2 files oneDNN fuses all of them", done.stdout)
+        self.assertIn("claims nothing in the other 2 files: plain / drop-in", done.stdout)
         self.assertIn("plain / drop-in 2.00 in the median, 2.00 to 2.00.", done.stdout)
 
     def test_what_passes_plain_alone_is_named(self):
@@ -92,14 +117,17 @@ class ProofOnednn(unittest.TestCase):
         self.program("examples/graph-b-cpp", EXAMPLE)
         done = self.run_script()
         self.assertEqual(done.returncode, 1)
-        self.assertIn("worse with the drop-in library: graph-b-cpp", done.stderr)
+        self.assertIn("worse with the drop-in library, oneDNN 3.13.1: graph-b-cpp", done.stderr)
         self.assertIn("| plain | 2 | 0 | 0 | 0 | 0 | 0 | 0 |", done.stdout)
 
     def test_writes_between_the_marks(self):
         self.files("passed_passed")
         page = self.folder / "page.md"
         page.write_text("before\n<!-- proof-onednn begins -->\noutdated\n<!-- proof-onednn ends -->\nafter\n")
-        self.assertEqual(self.run_script(f"--into={page}").returncode, 0)
+        done = self.run_script(f"--into={page}")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("not in the page before: op/passed_passed.json", done.stderr)
+        self.assertNotIn("not in the page before", self.run_script(f"--into={page}").stderr)
         text = page.read_text()
         self.assertTrue(text.startswith("before\n") and text.endswith("\nafter\n"), text)
         self.assertIn("op/passed_passed.json", text)
