@@ -112,6 +112,15 @@ std::string known_error(const op_record &op) {
     return is_quantize ? ", and multiplies by 1 / scale, so that results next to ties may differ by 1" : "";
 }
 
+void report_left(
+        const std::vector<op_pointer> &ops, const partitioning &p, const std::map<size_t, std::string> &why_no_layer) {
+    for (const auto &op : ops)
+        if (find_schema(op->kind) && p.is_fused(*op)) report_fused(*op, known_error(*op));
+    for (const auto &op : ops)
+        if (const auto why = why_no_layer.find(op->id); why != why_no_layer.end() && !multiplies_integers(p, *op, ops))
+            report("leave", concat(label(*op), ": oneDNN multiplies floats, as it is no layer: ", why->second));
+}
+
 } // namespace
 
 std::optional<graph_around_layers> take_layers(
@@ -125,16 +134,15 @@ std::optional<graph_around_layers> take_layers(
     std::set<size_t> taken;
     for (const auto &c : chains)
         taken.insert(c.owned.begin(), c.owned.end());
-    for (const auto &op : ops)
-        if (find_schema(op->kind) && by_onednn.is_fused(*op) && !taken.contains(op->id))
-            report_fused(*op, known_error(*op));
-    for (const auto &op : ops)
-        if (const auto why = found.others.find(op->id);
-                why != found.others.end() && !multiplies_integers(by_onednn, *op, ops))
-            report("leave", concat(label(*op), ": oneDNN multiplies floats, as it is no layer: ", why->second));
-    if (chains.empty()) return std::nullopt;
+    if (chains.empty()) {
+        report_left(ops, by_onednn, found.others);
+        return std::nullopt;
+    }
 
     graph_around_layers result;
+    result.by_onednn = make_graph(ops, taken, modes);
+    // Around the layers oneDNN may leave alone what it fused with their ops.
+    report_left(ops, partitioning(result.by_onednn.get()), found.others);
     report_taken(chains);
     for (auto &c : chains) {
         const auto last = c.last().id;
@@ -142,7 +150,6 @@ std::optional<graph_around_layers> take_layers(
             if (id != last) result.others.push_back(id);
         result.layers[last] = claim_layer(std::move(c));
     }
-    result.by_onednn = make_graph(ops, taken, modes);
     return result;
 }
 
