@@ -334,12 +334,12 @@ TEST(layers_verbose, ops_that_onednn_fuses_right_are_left) {
 TEST(layers_verbose, an_op_is_either_claimed_or_left) {
     program p;
     const lt x = u8(0, {2, 3}), w = s8(1, {3, 2}, property::constant), x_real = f32(2, {2, 3}), w_real = f32(3, {3, 2}),
-             product = f32(4, {2, 2}), other = u8(6, {1, 1}), other_real = f32(7, {1, 1}), sum = f32(8, {2, 2});
+             made = f32(4, {2, 2}), other = u8(6, {1, 1}), other_real = f32(7, {1, 1}), sum = f32(8, {2, 2});
     p.ops = {with_scales({10, kind::Dequantize, {x}, {x_real}, "dx"}, {0.5F}, {3}),
             with_scales(by_channel({11, kind::Dequantize, {w}, {w_real}, "dw"}, 1), {1, 2}, {0, 1}),
-            {12, kind::MatMul, {x_real, w_real}, {product}, "product"},
+            {12, kind::MatMul, {x_real, w_real}, {made}, "product"},
             with_scales({13, kind::Dequantize, {other}, {other_real}, "other"}, {0.25F}, {0}),
-            {14, kind::Add, {product, other_real}, {sum}, "add"},
+            {14, kind::Add, {made, other_real}, {sum}, "add"},
             with_scales({15, kind::Quantize, {sum}, {u8(5, {2, 2})}, "q"}, {0.25F}, {1})};
     const auto printed = printed_of(p); // without the layer oneDNN has nothing to fuse `other` with
     EXPECT_TRUE(contains(printed, line + "claim,cpu,op 13 'other' (Dequantize)\n")) << printed;
