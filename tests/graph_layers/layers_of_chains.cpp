@@ -69,6 +69,38 @@ TEST(layers, add_another_dequantized_matrix) {
     EXPECT_EQ(data_of<std::int8_t>(p, 5), (std::vector<std::int8_t> {-11, 6, -11, 34, 81, 13}));
 }
 
+/// Describes what ops give without dims.
+lt unknown_f32(std::size_t id) {
+    return {id, type::f32, layout::strided};
+}
+
+TEST(layers, add_what_ops_give_without_dims) {
+    // The dequantized matrix of the test before, then what another layer gives: the same product.
+    for (const bool is_layer : {false, true}) {
+        static_chain p({0, -1, -3});
+        const auto x_real = unknown_f32(2), w_real = unknown_f32(3), product = unknown_f32(4), summand = unknown_f32(7),
+                   sum = unknown_f32(8);
+        p.ops = {with_scales({10, kind::Dequantize, {u8(0, {2, 3})}, {x_real}, "dx"}, {0.5F}, {3}),
+                with_scales(by_channel({11, kind::Dequantize, {s8(1, {3, 3}, property::constant)}, {w_real}, "dw"}, 1),
+                        {1, 2, 0.5F}, {0, -1, -3}),
+                {12, kind::MatMul, {x_real, w_real}, {product}, "product"}};
+        if (is_layer) {
+            p.ops.push_back({14, kind::MatMul, {x_real, w_real}, {summand}, "other"});
+        } else {
+            p.ops.push_back(with_scales({14, kind::Dequantize, {u8(6, {2, 3})}, {summand}, "other"}, {0.25F}, {0}));
+            p.give(u8(6, {2, 3}), std::vector<std::uint8_t> {0, 1, 2, 3, 4, 5});
+        }
+        p.ops.push_back({15, kind::Add, {product, summand}, {sum}, "add"});
+        p.ops.push_back(with_scales({13, kind::Quantize, {sum}, {p.y}, "q"}, {0.25F}, {1}));
+        const auto partitions = partitions_of(p);
+        EXPECT_EQ(partitions.size(), 2U);
+        run_in_order(partitions, p);
+        // The sums -6 1 -14, 15 19 7 times 0.5, 1, 0.25 are -3 1 -3.5, 7.5 19 1.75: twice, by 0.25, plus 1.
+        const std::vector<std::int8_t> twice {-23, 9, -27, 61, 127, 15};
+        EXPECT_EQ(data_of<std::int8_t>(p, 5), is_layer ? twice : (std::vector<std::int8_t> {-11, 6, -11, 34, 81, 13}));
+    }
+}
+
 TEST(layers, add_a_tensor_of_the_run) {
     // The product is -5 0.375, -8 2.25.
     const struct {

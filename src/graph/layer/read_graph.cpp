@@ -171,22 +171,45 @@ class reader {
         return !is_on_chain(t) && t.data_type == dnnl_f32 && dims_known(t) && !multiplied_.contains(t.id);
     }
 
+    /// As far as the tensor or what makes it tells: programs leave the dims of what an op gives to oneDNN.
+    std::optional<dims> shape_of(const c_logical_tensor &t) const {
+        if (dims_known(t)) return dims_of(t);
+        if (const auto found = on_chain_.find(t.id); found != on_chain_.end()) return found->second;
+        const auto *maker = dequantize_of(t);
+        return maker && dims_known(maker->inputs.front()) ? std::optional(dims_of(maker->inputs.front()))
+                                                          : std::nullopt;
+    }
+
     /// Whether it may be of each run, as a residual is: it has several rows, or all elements of the product. Others are
     /// parameters by column, which seldom change.
     bool is_summand(const op_record &o, const c_logical_tensor &t, const dims &product) const {
-        if (o.kind != dnnl_graph_op_add || t.data_type != dnnl_f32 || !dims_known(t) || multiplied_.contains(t.id))
+        const auto shape = shape_of(t);
+        if (o.kind != dnnl_graph_op_add || t.data_type != dnnl_f32 || !is_known(shape) || multiplied_.contains(t.id))
             return false;
-        const auto extents = dims_of(t);
-        const bool has_one_row = extents.empty() || volume(dims(extents.begin(), extents.end() - 1)) == 1;
-        return !has_one_row || (extents == product && t.property != dnnl_graph_tensor_property_constant);
+        const bool has_one_row = shape->empty() || volume(dims(shape->begin(), shape->end() - 1)) == 1;
+        return !has_one_row || (*shape == product && t.property != dnnl_graph_tensor_property_constant);
     }
 
     size_t operand(const op_record &o, size_t input, const dims &product) {
         const auto &t = o.inputs[input];
-        const auto value = is_operand(t) ? add_floats(o, input, dims_of(t)) : value_of(t);
-        result_.ids[value] = t.id;
-        result_.g.values[value].is_summand = is_summand(o, t, product);
-        return value;
+        const auto index = is_operand(t) ? add_floats(o, input, dims_of(t)) : value_of(t);
+        result_.ids[index] = t.id;
+        if (is_summand(o, t, product)) {
+            auto &value = result_.g.values[index];
+            value.is_summand = true;
+            value.shape = shape_of(t);
+        }
+        return index;
+    }
+
+    /// The dims of what a function gives; unknown ones where an operand may broadcast them.
+    dims shape_behind(const op_record &o, const dims &product) const {
+        std::optional<dims> result = product;
+        for (const auto &t : o.inputs) {
+            const auto shape = shape_of(t);
+            result = is_known(shape) && is_known(result) ? broadcast_shape(*shape, *result) : std::nullopt;
+        }
+        return result.value_or(dims(product.size(), unknown));
     }
 
     void read_function(const op_record &o, op what, std::initializer_list<const char *> attributes = {}) {
@@ -210,7 +233,7 @@ class reader {
                 result_.g.nodes[index].attributes[name] = list->front();
         }
         if (is_function && o.outputs.front().data_type == dnnl_f32)
-            on_chain_.emplace(o.outputs.front().id, on_chain_.at(from->id));
+            on_chain_.emplace(o.outputs.front().id, shape_behind(o, on_chain_.at(from->id)));
     }
 
     static bool is_numpy_broadcast(const op_record &o) {
