@@ -318,8 +318,9 @@ TEST_F(dqbench, layers_tell_wrong_results_of_onednn) {
 }
 
 TEST_F(dqbench, layers_are_measured_beside_onednn_and_its_fusion) {
-    const auto out = succeed("layers --mode=CP --max-ms-per-prb=20 --rotate-mib=1 --case=layers/dynamic_matmul.json "
-                             "--in-shapes=0:4x256+4:256x512");
+    const auto out = succeed(
+            "layers --mode=CP --max-ms-per-prb=20 --rotate-mib=1 --amplitude=60 --case=layers/dynamic_matmul.json "
+            "--in-shapes=0:4x256+4:256x512");
     EXPECT_TRUE(contains(out, "0:PASSED (a layer of 3 ops, "));
     const std::string number = "[0-9.e-]+", three = "," + number + "," + number + "," + number;
     EXPECT_EQ(matches(out,
@@ -390,6 +391,8 @@ TEST_F(dqbench, layers_refuse_wrong_arguments) {
     expect_refused("layers --case=layers/static_zps.json --threads=-1",
             "layers: --threads: expected a number from 0 on, given -1");
     expect_refused("layers --case=layers/static_zps.json --in-shapes=9:4x4", "there is no input 9 in ");
+    expect_refused(
+            "layers --case=layers/static_zps.json --amplitude=0", "layers: --amplitude: expected 1 to 255, given 0");
     expect_refused("layers --case=layers/static_zps.json --rotate-mib=-1",
             "layers: --rotate-mib: expected 0 to 65536, given -1");
 }

@@ -51,6 +51,7 @@ struct choices {
     std::string mode = "C", in_shapes, op_attrs;
     double milliseconds = 1000;
     int rotated_mib = 0;
+    std::int64_t amplitude = 127; // of what is measured
     bool is_table = false;
 };
 
@@ -75,6 +76,8 @@ choices parse(int argc, char **argv, std::string &help) {
     app.add_option("--max-ms-per-prb", given.milliseconds, "How long a graph is measured; default 1000");
     app.add_option("--rotate-mib", given.rotated_mib,
             "Measures as many copies of the graph in turn as have inputs of this size; default 0, one");
+    app.add_option("--amplitude", given.amplitude,
+            "Measures integers at most so far from their zero points; default 127. With 60 no two products saturate");
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success &) {
@@ -102,6 +105,8 @@ choices parse(int argc, char **argv, std::string &help) {
         throw usage_error(concat("layers: --max-ms-per-prb: expected more than 0, given ", given.milliseconds));
     if (given.rotated_mib < 0 || given.rotated_mib > 1 << 16)
         throw usage_error(concat("layers: --rotate-mib: expected 0 to 65536, given ", given.rotated_mib));
+    if (given.amplitude < 1 || given.amplitude > 255)
+        throw usage_error(concat("layers: --amplitude: expected 1 to 255, given ", given.amplitude));
     if (given.weights.empty()) given.weights = {""};
     if (given.threads.empty()) given.threads = {0};
     return given;
@@ -285,7 +290,7 @@ class runner {
 
     void measure_all(const chain_graph &c, const std::string &weights, int threads) {
         dynquant::graph::set_constant_tensor_cache(1);
-        const auto data = c.draw(127);
+        const auto data = c.draw(given_.amplitude);
         rotated<with_dynquant> own(c, data, given_.rotated_mib);
         std::vector<contestant *> all {&own};
         std::optional<rotated<with_onednn>> same, fused;
