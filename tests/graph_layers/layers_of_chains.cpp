@@ -135,6 +135,15 @@ TEST(layers, add_a_tensor_of_the_run) {
         }
 }
 
+TEST(layers, add_a_tensor_without_broadcasting) {
+    auto p = small_chain().give_data();
+    p.then(dg::op(103, kind::Add, {p.product, f32(30, {2, 2})}, {}, "add")
+                    .set_attr<std::string>(attr::auto_broadcast, "none"),
+            f32(40, {2, 2}));
+    p.give(f32(30, {2, 2}), floats {1, 2, 3, 4});
+    EXPECT_EQ(layer_gives(p), (floats {-4, 2.375F, -5, 6.25F}));
+}
+
 TEST(layers, add_one_tensor_and_end_before_the_next) {
     auto p = small_chain().give_data();
     const lt first = f32(30, {2, 2}), second = f32(31, {2, 2});

@@ -236,9 +236,12 @@ class reader {
             on_chain_.emplace(o.outputs.front().id, shape_behind(o, on_chain_.at(from->id)));
     }
 
-    static bool is_numpy_broadcast(const op_record &o) {
+    /// Without broadcasting all inputs have one shape, for which numpy's rule is the same.
+    bool is_numpy_broadcast(const op_record &o) const {
         const auto *broadcast = find_attribute<std::string>(o, dnnl_graph_op_attr_auto_broadcast);
-        return !broadcast || *broadcast == "numpy";
+        if (!broadcast || *broadcast == "numpy") return true;
+        const auto first = shape_of(o.inputs.front());
+        return is_known(first) && std::ranges::all_of(o.inputs, [&](const auto &t) { return shape_of(t) == first; });
     }
 
     /// by_channel: whether a vector is one for the channels, which data_format places.
