@@ -23,9 +23,9 @@ using simd::unroll;
 enum class tiling { positions, channels, one_channel };
 
 /// Positions can be transposed: they are as many as a vector has lanes. Along memory a tile has 64 values, as wider
-/// ones leave more of the last tile empty; eight where a vector has one lane.
+/// ones leave more of the last tile empty; four where a vector has one lane, as more is only more code.
 template <typename V, tiling of>
-constexpr int vectors = V::lanes == 1 ? 8
+constexpr int vectors = V::lanes == 1 ? 4
         : of == tiling::positions     ? V::lanes
                                       : 64 / V::lanes;
 

@@ -31,7 +31,12 @@ constexpr std::int64_t prefetched_bytes = 2048;
 /// registers, of 16, or 32 of AVX-512.
 template <typename V>
 constexpr int vectors_for(int rows) {
-    return rows == 1 ? 2 * panel_vectors : rows <= (V::lanes == 16 ? 6 : 3) ? panel_vectors : panel_vectors / 2;
+    return rows == 1 ? 2 * panel_vectors
+            : rows <= (V::lanes == 16         ? 6
+                              : V::lanes == 1 ? 1
+                                              : 3)
+            ? panel_vectors
+            : panel_vectors / 2;
 }
 
 /// What the weights of a tile are, which become floats in registers.
