@@ -40,14 +40,22 @@ dims weight_only_layer::y_of(const dims &x) const {
     return y;
 }
 
-/// Computes blocks of rows whose products stay in the second-level caches until the post-ops take them. The rows of a
-/// convolution are the positions of an image, whose elements lie apart.
 void weight_only_layer::run(const float *x, const dims &x_shape, float *y, memory &m) const {
     if (volume(y_of(x_shape)) == 0) return;
-    const auto inner = product_.inner(), columns = product_.columns();
-    const auto images = is_convolution_ ? x_shape[0] : 1;
     const auto rows = *volume(
             is_convolution_ ? dims(x_shape.begin() + 2, x_shape.end()) : dims(x_shape.begin(), x_shape.end() - 1));
+    run_images(x, is_convolution_ ? x_shape[0] : 1, rows, y, m);
+}
+
+void weight_only_layer::run_rows(const float *x, std::int64_t rows, float *y, memory &m, const float *tensor) const {
+    if (rows > 0 && product_.columns() > 0) run_images(x, 1, rows, y, m, tensor);
+}
+
+/// Computes blocks of rows whose products stay in the second-level caches until the post-ops take them. The rows of a
+/// convolution are the positions of an image, whose elements lie apart.
+void weight_only_layer::run_images(
+        const float *x, std::int64_t images, std::int64_t rows, float *y, memory &m, const float *tensor) const {
+    const auto inner = product_.inner(), columns = product_.columns();
     if (!is_convolution_ && post_ops_.empty()) return product_.run({x, rows, inner}, y, columns, m.of_product);
     auto block = std::min(rows, std::max<std::int64_t>(64 * 1024 / columns / 24, 1) * 24);
     if (is_convolution_) block = std::max(block, std::min(rows, max_weight_only_rows));
@@ -59,7 +67,8 @@ void weight_only_layer::run(const float *x, const dims &x_shape, float *y, memor
                                                   : float_rows {x + begin * inner, count, inner};
             product_.run(of_block, products, columns, m.of_product);
             const auto to = is_convolution_ ? rows_of_sums {products, true, columns, y + begin, 1, rows}
-                                            : rows_of_sums {products, true, columns, y + begin * columns, columns, 1};
+                                            : rows_of_sums {products, true, columns, y + begin * columns, columns, 1,
+                                                    tensor ? tensor + begin * columns : nullptr};
             parallel::for_each_part(count, parallel::parts_for_items(count, count * columns),
                     [&](parallel::range part) { epilogue_.rows({post_ops_}, to, part); });
         }

@@ -34,8 +34,14 @@ class weight_only_layer {
 
     /// x, y: dense.
     void run(const float *x, const dims &x_shape, float *y, memory &m) const;
+    /// Of rows of x that are matrices; nothing is allocated but memory that grows. tensor: of post_op_kind::add_tensor,
+    /// as y.
+    void run_rows(const float *x, std::int64_t rows, float *y, memory &m, const float *tensor = nullptr) const;
 
   private:
+    void run_images(const float *x, std::int64_t images, std::int64_t rows, float *y, memory &m,
+            const float *tensor = nullptr) const;
+
     std::string label_;
     bool is_convolution_;
     std::size_t x_rank_;

@@ -122,6 +122,12 @@ std::vector<To> in_one_panel(const std::vector<From> &from, std::int64_t panel_c
 
 } // namespace
 
+bool have_zero_points_of_their_type(const weight_only_weights &w) {
+    const std::int32_t count = has_nibbles(w.type) ? 16 : 256;
+    const std::int32_t least = w.type == data_type::s8 || w.type == data_type::s4 ? -count / 2 : 0;
+    return std::ranges::all_of(w.zero_points, [=](std::int32_t zp) { return zp >= least && zp < least + count; });
+}
+
 weight_only_product::weight_only_product(const weight_only_weights &w, targets::features available)
     : loop_(*targets::pick(available, weight_only_table))
     , panels_() {

@@ -27,6 +27,9 @@ struct weight_only_weights {
     bool are_float16 = false;              // the products by the scales are rounded to float16
 };
 
+/// Whether zero points are values that the weights could have, as ONNX wants them and weight_only_product takes them.
+bool have_zero_points_of_their_type(const weight_only_weights &w);
+
 /// The memory of a run, which the caller keeps: it serves any product, and only grows. Each run at a time needs its
 /// own.
 struct weight_only_workspace {
