@@ -92,6 +92,26 @@ TEST(graph_no_allocation, in_a_layer_whose_weights_are_constant) {
     EXPECT_EQ(y, std::vector<std::int8_t>(rows * columns, 19)); // (48 * 1 * 2 * 0.125 + 1) * 2 - 7
 }
 
+TEST(graph_no_allocation, in_a_layer_whose_constant_weights_stay_narrow) {
+    const lt x = f32(0, {5, 32}), scale = f32(11, {1}), real = f32(13, {32, 8}), product = f32(20, {5, 8}),
+             summand = f32(21, {5, 8}), y = f32(22, {5, 8});
+    const lt w(10, type::s8, {32, 8}, layout::strided, lt::property_type::constant);
+    dg::graph graph(dg::engine::kind::cpu);
+    graph.add_op(dg::op(101, kind::DynamicDequantize, {w, scale}, {real}, "dw"));
+    graph.add_op(dg::op(102, kind::MatMul, {x, real}, {product}, "product"));
+    graph.add_op(dg::op(103, kind::Add, {product, summand}, {y}, "add"));
+    graph.finalize();
+    const auto partitions = graph.get_partitions();
+    ASSERT_EQ(partitions.size(), 1U);
+    std::vector<float> from(5 * 32, 3), half = {0.5F}, added(5 * 8, 7), to(5 * 8);
+    std::vector<std::int8_t> weights(32 * 8, 2);
+    EXPECT_EQ(allocations_of(partitions.front().compile({x, w, scale, summand}, {y}, cpu()),
+                      {tensor_of(x, from), tensor_of(w, weights), tensor_of(scale, half), tensor_of(summand, added)},
+                      {tensor_of(y, to)}),
+            0);
+    EXPECT_EQ(to, std::vector<float>(5 * 8, 32 * 3 * 2 * 0.5F + 7));
+}
+
 TEST(graph_no_allocation, in_a_layer_that_quantizes_x_by_computed_scales) {
     const lt raw = f32(0, {4, 32}), x = s8(1, {4, 32}), x_scales = f32(2, {4}), x_real = f32(3, {4, 32});
     const lt w(10, type::s8, {32, 8}, layout::strided, lt::property_type::constant);

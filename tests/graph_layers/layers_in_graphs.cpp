@@ -313,9 +313,9 @@ TEST(layers, are_not_made_of_a_dequantize_that_is_left_to_onednn) {
     const auto partitions = partitions_of(p);
     auto ops = ops_of(partitions);
     std::ranges::sort(ops);
-    EXPECT_EQ(ops, (std::vector<id_list> {{100, 102}, {101}, {120}, {121}}));
+    EXPECT_EQ(ops, (std::vector<id_list> {{100, 101, 102}, {120}, {121}})); // 121: floats by weights that stay narrow
     for (const auto &each : partitions)
-        if (each.get_ops_num() == 2) {
+        if (each.get_ops_num() == 3) {
             EXPECT_EQ(values_of<float>(compile(each, p).run(p.data)), small_product);
         }
 }

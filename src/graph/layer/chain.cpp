@@ -1,5 +1,6 @@
 #include "graph/layer/chain.hpp"
 
+#include "elements/ceil_div.hpp"
 #include "graph/attributes.hpp"
 #include "graph/logical_tensor.hpp"
 #include "graph/refusal.hpp"
@@ -36,6 +37,26 @@ std::optional<std::vector<bool>> varying_dims(const op_record &op, const c_logic
         result[static_cast<size_t>(d)] = is_unknown || stated.at(d) < src.dims[d];
     }
     return result;
+}
+
+matrix_parameters::matrix_parameters(const op_record &product, const op_record &dequantize_w) {
+    const auto &w = dequantize_w.inputs.front();
+    const auto varying = varying_dims(dequantize_w, w).value_or(std::vector<bool> {});
+    const auto block_along = [&](int dim) -> std::int64_t {
+        if (varying.empty() || !varying[static_cast<size_t>(dim)]) return 0;
+        return is_grouped(dequantize_w) ? grouping_of(dequantize_w, w.ndims).at(dim) : 1;
+    };
+    const int column = w.ndims - (transposes(product, dnnl_graph_op_attr_transpose_b) ? 2 : 1);
+    const int row = 2 * w.ndims - 3 - column;
+    block = block_along(row);
+    by_column = block_along(column) != 0;
+    are_groups_of_columns = block_along(column) > 1;
+    if (block > 1 || (block == 1 && by_column))
+        counts = {ceil_div(w.dims[row], block), w.dims[column]};
+    else if (block == 1)
+        counts = {w.dims[row]};
+    else if (by_column)
+        counts = {w.dims[column]};
 }
 
 bool has_several_zps(const op_record &op) {

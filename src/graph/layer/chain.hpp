@@ -19,12 +19,13 @@ namespace matmul {
 enum input : size_t { src, weights, bias };
 }
 
-/// [Quantize of x ->] Dequantize of x and of w -> MatMul [-> post-ops] [-> Quantize]. Each Quantize and Dequantize may
-/// be a dynamic one.
+/// [Quantize of x ->] Dequantize of x and of w -> MatMul [-> post-ops] [-> Quantize]; or of w alone, and floats x,
+/// which end before Quantize. Each Quantize and Dequantize may be a dynamic one.
 struct chain {
     std::vector<op_pointer> ops; // all of them, producers before consumers
     op_pointer quantize_x;       // or null
-    op_pointer dequantize_x, dequantize_w, product;
+    op_pointer dequantize_x;     // null: x is floats
+    op_pointer dequantize_w, product;
     std::vector<op_pointer> behind; // from the product on
     std::optional<size_t> tensor;   // the id of what an Add takes beside the sums, unless constants by column
     std::string end;                // why the layer goes no further
@@ -32,7 +33,8 @@ struct chain {
     /// The ids of the ops that no other partition computes: a Dequantize may have other consumers.
     std::vector<size_t> owned;
 
-    const c_logical_tensor &x() const { return dequantize_x->inputs.front(); }
+    bool is_weight_only() const { return !dequantize_x; }
+    const c_logical_tensor &x() const { return (dequantize_x ? dequantize_x : product)->inputs.front(); }
     const c_logical_tensor &w() const { return dequantize_w->inputs.front(); }
     const op_record &last() const { return behind.empty() ? *product : *behind.back(); }
 };
@@ -45,6 +47,17 @@ bool transposes(const op_record &product, dnnl_graph_op_attr_t attr);
 /// For each dim of an op's src, whether scales differ along it. Empty: there is one scale, whatever the rank is. None:
 /// what is known of the src does not tell.
 std::optional<std::vector<bool>> varying_dims(const op_record &op, const c_logical_tensor &src);
+
+/// The scales and zps of one matrix of w, whose dims are known, as DequantizeLinear has them: {} for one, {columns},
+/// {rows}, or blocks of rows: {blocks, columns}.
+struct matrix_parameters {
+    dims counts;
+    std::int64_t block; // rows of w, as they are multiplied, that share a parameter; 0: all
+    bool by_column;
+    bool are_groups_of_columns; // which no layer has
+
+    matrix_parameters(const op_record &product, const op_record &dequantize_w);
+};
 
 /// Whether an op has more than one zero point; oneDNN's fused ops take the first for all.
 bool has_several_zps(const op_record &op);

@@ -14,7 +14,7 @@ namespace dynquant::graph::core {
 namespace {
 
 bool has_dynamic_dequantize(const chain &c) {
-    return c.dequantize_x->kind == dnnl_graph_op_dynamic_dequantize
+    return (c.dequantize_x && c.dequantize_x->kind == dnnl_graph_op_dynamic_dequantize)
             || c.dequantize_w->kind == dnnl_graph_op_dynamic_dequantize;
 }
 
@@ -53,6 +53,7 @@ bool multiplies_exactly() {
 }
 
 bool is_taken(const chain &c, const partitioning &p) {
+    if (c.is_weight_only()) return has_dynamic_dequantize(c) || !p.are_together(*c.product, *c.dequantize_w);
     const bool is_one_of_onednn =
             p.are_together(*c.product, *c.dequantize_x) && p.are_together(*c.product, *c.dequantize_w);
     return has_dynamic_dequantize(c) || !is_one_of_onednn || has_several_zps(*c.dequantize_x)

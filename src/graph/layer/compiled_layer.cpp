@@ -34,6 +34,7 @@ class compiled_layer : public compiled {
         , y_is_empty_(volume(s_.y) == 0)
         , y_is_dense_(y_is_empty_ || s_.y_strides == row_major(s_.y))
         , tensor_strides_(strides_of_tensor())
+        , tensor_is_dense_(tensor_strides_ == broadcast_strides(s_.y, s_.y))
         , x_(s_, kernels)
         , constants_(s_, {rows_, x_.is_signed(), x_.parameters()}, label_, features_) {}
 
@@ -73,13 +74,15 @@ class compiled_layer : public compiled {
         layers::aligned_vector<float> sums;
         layers::aligned_vector<std::int32_t> integer_sums;
         layers::aligned_vector<std::int16_t> words; // of x
+        layers::weight_only_layer::memory of_narrow;
+        std::vector<byte> narrow_weights; // of one matrix, where they lie otherwise
     };
 
     /// x and its parameters of the rows of one layer, and where its result goes.
     struct part_run {
         const binding::part &part;
         layers::layer_arguments args;
-        layers::constant_weights w;
+        std::int64_t matrix;    // of w
         std::int64_t largest_x; // |x - zero point|
     };
 
@@ -94,7 +97,7 @@ class compiled_layer : public compiled {
     }
 
     std::string describe_extents() const {
-        return concat(dynquant::to_string(s_.of_x.src.dims), "*", dynquant::to_string(s_.of_w.src.dims));
+        return concat(dynquant::to_string(dims_of(s_.ops.x())), "*", dynquant::to_string(s_.of_w.src.dims));
     }
 
     /// The strides of the tensor that an Add takes, broadcast to y; empty where the layer has none.
@@ -107,7 +110,7 @@ class compiled_layer : public compiled {
     /// Elements of the tensor that an Add takes, in the order of y's; null where the layer has none.
     const float *read_tensor(memory &m) const {
         const auto *from = reinterpret_cast<const float *>(at(m.buffers, s_.tensor));
-        if (!from || tensor_strides_ == broadcast_strides(s_.y, s_.y)) return from;
+        if (!from || tensor_is_dense_) return from;
         const auto count = *volume(s_.y), columns = s_.y.back(), stride = tensor_strides_.back();
         auto *const to = layers::workspace::ensure_size(m.tensor, static_cast<size_t>(count));
         parallel::for_each_part(count / columns, parallel::parts_for(count, 0), [&](parallel::range rows) {
@@ -134,10 +137,10 @@ class compiled_layer : public compiled {
             const auto of_x = is_joined_ ? 0 : s_.x_of[static_cast<size_t>(i)];
             const auto of_w = s_.w_of[static_cast<size_t>(i)];
             run_part({current->parts[static_cast<size_t>(of_w)],
-                             {x.bytes + of_x * s_.x.rows * s_.x.columns,
+                             {x.bytes + static_cast<size_t>(of_x * s_.x.rows * s_.x.columns) * x_.element_bytes(),
                                      y + static_cast<size_t>(i * of_matrix) * y_bytes_, of_rows(x.zero_points, of_x),
                                      of_rows(x.scales, of_x), tensor ? tensor + i * of_matrix : nullptr},
-                             constants_.weights_of(m.buffers, of_w), largest_x},
+                             of_w, largest_x},
                     m);
         }
         if (!y_is_dense_) scatter(y, m.buffers.back());
@@ -150,27 +153,42 @@ class compiled_layer : public compiled {
     }
 
     void run_part(const part_run &r, memory &m) const {
+        if (s_.ops.is_weight_only()) return run_narrow(r, m);
         if (!fits_s32(s_.x.columns, r.largest_x, r.part.largest_w)) return run_exactly(r, m);
         if (r.part.layer) return r.part.layer->run(r.args, m.of_layers);
         const layers::unpacked_operands o {static_cast<const byte *>(r.args.x), x_.is_signed(), rows_, s_.x.columns,
-                s_.w.columns, r.args.x_zero_points, r.w, constants_.weights_are_signed(),
-                r.part.description.w_zero_points};
+                s_.w.columns, r.args.x_zero_points, constants_.weights_of(m.buffers, r.matrix),
+                constants_.weights_are_signed(), r.part.description.w_zero_points};
         if (layers::can_multiply_unpacked(o) && r.largest_x < 1 << 15) {
             auto *const sums =
                     layers::workspace::ensure_size(m.integer_sums, static_cast<size_t>(rows_ * s_.w.columns));
             layers::multiply_unpacked(o, features_, m.words, sums);
             return finish(r, sums, false);
         }
-        const layers::packed_layer packed(r.part.description, r.w, features_);
+        const layers::packed_layer packed(r.part.description, o.w, features_);
         layers::layer(packed, {rows_, s_.x.columns}).run(r.args, m.of_layers);
+    }
+
+    /// Multiplies floats by weights that stay narrow.
+    void run_narrow(const part_run &r, memory &m) const {
+        const auto *const x = static_cast<const float *>(r.args.x);
+        auto *const y = static_cast<float *>(r.args.y);
+        if (r.part.packed_narrow) return r.part.packed_narrow->run_rows(x, rows_, y, m.of_narrow, r.args.tensor);
+        auto d = *r.part.narrow;
+        d.weights.data = constants_.narrow_weights_of(m.buffers, r.matrix, m.narrow_weights);
+        if (layers::have_zero_points_of_their_type(d.weights))
+            return layers::weight_only_layer(d, features_).run_rows(x, rows_, y, m.of_narrow, r.args.tensor);
+        auto *const sums = layers::workspace::ensure_size(m.sums, static_cast<size_t>(rows_ * s_.w.columns));
+        multiply_plainly(d.weights, x, rows_, sums);
+        finish(r, sums, true);
     }
 
     /// Computes what has sums that s32 does not hold.
     void run_exactly(const part_run &r, memory &m) const {
         auto *const sums = layers::workspace::ensure_size(m.sums, static_cast<size_t>(rows_ * s_.w.columns));
-        multiply_exactly(
-                {static_cast<const byte *>(r.args.x), x_.is_signed(), rows_, s_.x.columns, r.args.x_zero_points, r.w,
-                        constants_.weights_are_signed(), s_.w.columns, r.part.description.w_zero_points},
+        multiply_exactly({static_cast<const byte *>(r.args.x), x_.is_signed(), rows_, s_.x.columns,
+                                 r.args.x_zero_points, constants_.weights_of(m.buffers, r.matrix),
+                                 constants_.weights_are_signed(), s_.w.columns, r.part.description.w_zero_points},
                 sums);
         finish(r, sums, true);
     }
@@ -199,6 +217,7 @@ class compiled_layer : public compiled {
     size_t y_bytes_;
     bool y_is_empty_, y_is_dense_;
     dims tensor_strides_;
+    bool tensor_is_dense_;
     targets::features features_ = environment::usable_features();
     x_reader x_;
     constants constants_;

@@ -23,7 +23,13 @@ std::atomic<bool> packed_weights_are_kept = true;
 /// How far a buffer is read, from the first to the last element.
 size_t bytes_spanned(const c_logical_tensor &t) {
     if (volume(dims_of(t)) == 0) return 0;
-    return static_cast<size_t>(last_offset(dims_of(t), strides_of(t)).value_or(0) + 1) * bytes_of_element(t);
+    const auto bits = traits(*from_onednn(t.data_type)).bits;
+    return static_cast<size_t>((last_offset(dims_of(t), strides_of(t)).value_or(0) + 1) * bits + 7) / 8;
+}
+
+/// Whether each matrix is dense, column by column.
+bool has_transposed_matrices(const matrices &w) {
+    return w.column_stride != 1 && w.row_stride == 1 && w.column_stride == w.rows;
 }
 
 std::vector<double> attribute_values(const op_record &op, size_t i) {
@@ -42,6 +48,7 @@ constants::constants(const layer_shapes &s, const x_side &x, std::string label, 
     : s_(s)
     , x_(x)
     , of_w_(s.of_w, s.of_w.src.dims.size() - (transposes(*s.ops.product, dnnl_graph_op_attr_transpose_b) ? 2 : 1))
+    , of_narrow_(*s.ops.product, *s.ops.dequantize_w)
     , label_(std::move(label))
     , features_(features)
     , w_is_signed_(s.ops.w().data_type == dnnl_s8)
@@ -118,7 +125,26 @@ class constants::of_matrix : public constant_source {
     /// Constant k of the matrix among all that an op has. Only w has one for each matrix.
     std::int64_t index_of(const op_record &op, std::int64_t k) const {
         if (&op != all_.s_.ops.dequantize_w.get()) return k;
+        if (all_.s_.ops.is_weight_only()) return index_of_narrow(k);
         return all_.of_w_.indices[all_.of_w_.are_one ? 0 : static_cast<size_t>(matrix_ * all_.s_.w.columns + k)];
+    }
+
+    /// Of blocks and columns, or of one of these, as matrix_parameters counts them.
+    std::int64_t index_of_narrow(std::int64_t k) const {
+        const auto &q = all_.s_.of_w;
+        const auto &extents = q.src.dims, &block = q.scales.block;
+        const auto strides = row_major(parameter_dims(extents, block));
+        const auto columns = all_.of_narrow_.by_column ? all_.s_.w.columns : 1;
+        const auto column_dim =
+                extents.size() - (transposes(*all_.s_.ops.product, dnnl_graph_op_attr_transpose_b) ? 2 : 1);
+        const auto row_dim = 2 * extents.size() - 3 - column_dim;
+        const auto counts_columns = all_.of_narrow_.counts.size() == 2 ? all_.s_.w.columns : columns;
+        auto result =
+                k / counts_columns * strides[row_dim] + k % counts_columns / block[column_dim] * strides[column_dim];
+        auto rest = matrix_;
+        for (auto d = extents.size() - 2; d-- > 0; rest /= extents[d])
+            result += rest % extents[d] / block[d] * strides[d];
+        return result;
     }
 
     const constants &all_;
@@ -135,6 +161,51 @@ layers::layer_description constants::describe(port_buffers buffers, std::int64_t
     return d;
 }
 
+layers::weight_only_description constants::describe_narrow(port_buffers buffers, std::int64_t matrix) const {
+    const auto read = read_graph(s_.ops.ops, of_matrix(*this, buffers, matrix));
+    const auto found = match::find_layer(read.g, read.products.begin()->second, std::vector<bool>(read.g.nodes.size()));
+    auto d = match::describe_weight_only(read.g, *found.found);
+    d.label = label_;
+    d.weights.is_transposed = has_transposed_matrices(s_.w);
+    return d;
+}
+
+const std::byte *constants::narrow_weights_of(
+        port_buffers buffers, std::int64_t matrix, std::vector<std::byte> &copy) const {
+    const auto bits = traits(s_.of_w.src.type).bits;
+    const auto first = s_.w.offset(matrix) * bits;
+    const bool is_transposed = has_transposed_matrices(s_.w);
+    const bool is_dense = is_transposed || (s_.w.column_stride == 1 && s_.w.row_stride == s_.w.columns);
+    const auto *const from = buffers[w_];
+    if (is_dense && first % 8 == 0) return from + first / 8;
+    const auto rows = is_transposed ? s_.w.columns : s_.w.rows, columns = is_transposed ? s_.w.rows : s_.w.columns;
+    const auto row_stride = is_transposed ? s_.w.column_stride : s_.w.row_stride,
+               column_stride = is_transposed ? s_.w.row_stride : s_.w.column_stride;
+    copy.assign(static_cast<size_t>((rows * columns * bits + 7) / 8), {});
+    std::int64_t to = 0; // a bit
+    for (std::int64_t row = 0; row < rows; ++row)
+        for (std::int64_t column = 0; column < columns; ++column, to += bits) {
+            const auto at = first + (row * row_stride + column * column_stride) * bits;
+            const auto code = (from[at / 8] >> at % 8) & std::byte(bits == 8 ? 255 : 15);
+            copy[static_cast<size_t>(to / 8)] |= code << to % 8;
+        }
+    return copy.data();
+}
+
+void constants::bind_narrow(port_buffers buffers, std::int64_t matrix, binding::part &p) const {
+    auto d = describe_narrow(buffers, matrix);
+    if (keeps_weights_ && layers::have_zero_points_of_their_type(d.weights)) {
+        std::vector<std::byte> copy;
+        d.weights.data = narrow_weights_of(buffers, matrix, copy);
+        p.packed_narrow = std::make_unique<const layers::weight_only_layer>(d, features_);
+        d.weights.data = nullptr;
+    }
+    p.narrow = std::move(d);
+    p.description.result = layers::result_type::f32;
+    for (const auto &step : p.narrow->post_ops)
+        p.steps.push_back({step.what, step.a, step.b, step.table});
+}
+
 std::shared_ptr<const binding> constants::bind(port_buffers buffers) const {
     auto b = std::make_shared<binding>();
     for (const auto &k : keyed_)
@@ -147,7 +218,11 @@ std::shared_ptr<const binding> constants::bind(port_buffers buffers) const {
     });
     const auto largest_x = largest_difference(x_.is_signed, x_.parameters.zero_points);
     for (std::int64_t i = 0; i < s_.w.count(); ++i) {
-        binding::part p;
+        binding::part &p = b->parts.emplace_back();
+        if (s_.ops.is_weight_only()) {
+            bind_narrow(buffers, i, p);
+            continue;
+        }
         p.description = describe(buffers, i);
         for (const auto &step : p.description.post_ops)
             p.steps.push_back({step.what, step.a, step.b, step.table});
@@ -159,7 +234,6 @@ std::shared_ptr<const binding> constants::bind(port_buffers buffers) const {
                     : std::make_unique<const layers::packed_layer>(p.description, weights_of(buffers, i), features_);
             p.layer = std::make_unique<const layers::layer>(*p.packed, dims {x_.rows, s_.x.columns});
         }
-        b->parts.push_back(std::move(p));
     }
     return b;
 }

@@ -7,6 +7,7 @@
 #include "layers/epilogue/epilogue.hpp"
 #include "layers/gemm/weights.hpp"
 #include "layers/layer/layer.hpp"
+#include "layers/layer/weight_only_layer.hpp"
 #include "parallel/newest.hpp"
 #include "targets/features.hpp"
 
@@ -22,6 +23,9 @@ struct binding {
         std::unique_ptr<const layers::packed_layer> packed; // null: not kept
         std::unique_ptr<const layers::layer> layer;         // likewise
         std::int64_t largest_w = 0;                         // |w - zero point|
+        // Of a weight-only layer, in place of the others but `steps`.
+        std::optional<layers::weight_only_description> narrow;          // without data
+        std::unique_ptr<const layers::weight_only_layer> packed_narrow; // null: not kept
     };
     std::vector<part> parts; // for each matrix of weights
 };
@@ -41,6 +45,8 @@ class constants {
     /// The binding of the constants that the buffers hold.
     std::shared_ptr<const binding> of(port_buffers buffers) const;
     layers::constant_weights weights_of(port_buffers buffers, std::int64_t matrix) const;
+    /// Narrow weights as the layer takes them. Those with strides of other orders are copied.
+    const std::byte *narrow_weights_of(port_buffers buffers, std::int64_t matrix, std::vector<std::byte> &copy) const;
     bool weights_are_signed() const { return w_is_signed_; }
 
   private:
@@ -50,10 +56,13 @@ class constants {
     bool has_key(const binding &b, port_buffers buffers) const;
     std::shared_ptr<const binding> bind(port_buffers buffers) const;
     layers::layer_description describe(port_buffers buffers, std::int64_t matrix) const;
+    layers::weight_only_description describe_narrow(port_buffers buffers, std::int64_t matrix) const;
+    void bind_narrow(port_buffers buffers, std::int64_t matrix, binding::part &p) const;
 
     const layer_shapes &s_;
     x_side x_;
     side_parameters of_w_;
+    matrix_parameters of_narrow_;
     std::string label_;
     targets::features features_;
     bool w_is_signed_;

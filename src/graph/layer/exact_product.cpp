@@ -1,5 +1,9 @@
 #include "graph/layer/exact_product.hpp"
 
+#include <algorithm>
+#include <cmath>
+
+#include "elements/load_store.hpp"
 #include "layers/gemm/zero_points.hpp"
 #include "parallel/parallel.hpp"
 
@@ -28,6 +32,35 @@ void multiply_exactly(const exact_product &p, float *y) {
                         * (value_of(w[k * p.w.of_channel], p.w_is_signed) - of_w);
             y[i] = static_cast<float>(sum);
         }
+    });
+}
+
+void multiply_plainly(const layers::weight_only_weights &w, const float *x, std::int64_t rows, float *y) {
+    const bool is_by_row = w.block == 1 && w.inner > 1; // each weight is scaled, in place of the sums of blocks
+    const auto block = std::max<std::int64_t>(is_by_row ? w.inner : std::min(w.block, w.inner), 1);
+    parallel::for_each_part(rows, parallel::parts_for(rows * w.inner * w.columns, 0), [&](parallel::range part) {
+        for (auto row = part.begin; row < part.end; ++row)
+            for (std::int64_t n = 0; n < w.columns; ++n) {
+                float sum = 0;
+                for (std::int64_t begin = 0; begin < w.inner; begin += block) {
+                    float acc = 0, scale = 1;
+                    for (auto k = begin; k < std::min(begin + block, w.inner); ++k) {
+                        const auto at =
+                                static_cast<std::size_t>(k / std::max<std::int64_t>(w.block, 1) * w.scale_columns
+                                        + (w.scale_columns == 1 ? 0 : n));
+                        auto v = load(w.type, w.data, w.is_transposed ? n * w.inner + k : k * w.columns + n);
+                        if (!w.zero_points.empty()) v -= w.zero_points[at];
+                        scale = w.scales[at];
+                        const auto difference = static_cast<float>(v);
+                        acc = std::fma(x[row * w.inner + k], is_by_row ? difference * scale : difference, acc);
+                    }
+                    if (is_by_row)
+                        sum = acc;
+                    else
+                        sum = begin == 0 ? acc * scale : std::fma(acc, scale, sum);
+                }
+                y[row * w.columns + n] = sum;
+            }
     });
 }
 

@@ -1,8 +1,10 @@
-// Products of bytes whose sums s32 does not hold: of very many terms, or with zero points far from the bytes.
+// Products in plain code: of bytes whose sums s32 does not hold, of very many terms or with zero points far from the
+// bytes; and of floats by narrow weights with zero points beyond their type.
 #pragma once
 
 #include <span>
 
+#include "layers/gemm/weight_only/weight_only_product.hpp"
 #include "layers/gemm/weights.hpp"
 
 namespace dynquant::graph::core {
@@ -20,5 +22,8 @@ struct exact_product {
 
 /// y: row-major. Each element is the exact sum of (x - zero point) (w - zero point), rounded once.
 void multiply_exactly(const exact_product &p, float *y);
+
+/// As weight_only_product defines it, of any zero points: a difference is rounded to f32. x: row-major.
+void multiply_plainly(const layers::weight_only_weights &w, const float *x, std::int64_t rows, float *y);
 
 } // namespace dynquant::graph::core

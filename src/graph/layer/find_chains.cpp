@@ -52,7 +52,7 @@ class finder {
         c.end = m.end;
         c.product = ops_[product];
         const auto producer_of = [&](size_t id) { return ops_[producers_.at(id)]; };
-        c.dequantize_x = producer_of(c.product->inputs[matmul::src].id);
+        if (m.dequantize == match::none) c.dequantize_x = producer_of(c.product->inputs[matmul::src].id);
         c.dequantize_w = producer_of(c.product->inputs[matmul::weights].id);
         for (const auto &[op, count] : taken)
             if (op > product) {
@@ -61,9 +61,9 @@ class finder {
                 for (const auto &t : ops_[op]->inputs)
                     if (m.tensor != match::none && t.id == read_.ids.at(m.tensor)) c.tensor = t.id;
             }
-        take_quantize(c);
+        if (c.dequantize_x) take_quantize(c);
         if (c.quantize_x) c.ops.push_back(c.quantize_x);
-        c.ops.push_back(c.dequantize_x);
+        if (c.dequantize_x) c.ops.push_back(c.dequantize_x);
         if (c.dequantize_w != c.dequantize_x) c.ops.push_back(c.dequantize_w);
         c.ops.push_back(c.product);
         c.ops.insert(c.ops.end(), c.behind.begin(), c.behind.end());

@@ -138,7 +138,8 @@ class shaper {
             std::ranges::copy(strides_of(read), t.layout.strides);
             return t;
         };
-        s_.x = matrices_of(op, "src", lie(x, s_.ops.x()), transposes(op, dnnl_graph_op_attr_transpose_a));
+        s_.x = matrices_of(op, "src", lie(x, s_.ops.dequantize_x ? s_.ops.x() : x),
+                transposes(op, dnnl_graph_op_attr_transpose_a));
         s_.w = matrices_of(op, "weights", lie(w, s_.ops.w()), transposes(op, dnnl_graph_op_attr_transpose_b));
         if (s_.x.columns != s_.w.rows)
             refuse(op, dnnl_invalid_shape, "weights: expected ", s_.x.columns, " rows, as many as src has columns (",

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <set>
 
+#include "elements/ceil_div.hpp"
+#include "elements/table.hpp"
 #include "graph/attributes.hpp"
 #include "graph/logical_tensor.hpp"
 #include "graph/op_schema.hpp"
@@ -22,30 +24,34 @@ bool is_dequantize(const op_record &o) {
     return o.kind == dnnl_graph_op_dequantize || o.kind == dnnl_graph_op_dynamic_dequantize;
 }
 
-bool is_one_of(dnnl_data_type_t type, std::initializer_list<dnnl_data_type_t> types) {
-    return std::ranges::find(types, type) != types.end();
+using type_list = std::initializer_list<data_type>;
+
+bool is_one_of(dnnl_data_type_t type, type_list types) {
+    const auto known = from_onednn(type);
+    return known && std::ranges::find(types, *known) != types.end();
 }
 
 bool has_zps(const op_record &o) {
     return o.inputs.size() > input::zps || o.attributes.contains(dnnl_graph_op_attr_zps);
 }
 
-/// What of a Dequantize or Quantize no layer has, or "".
-std::string why_not_read(const op_record &o) {
+/// What of a Dequantize or Quantize no layer has, or "". types: of its integers, or narrow floats.
+std::string why_not_read(const op_record &o, type_list types) {
     const auto wrong = [](const char *port, const char *expected, const c_logical_tensor &t) {
         return concat(port, ": expected ", expected, ", given ", name_of(t.data_type));
     };
     const auto &integers = is_dequantize(o) ? o.inputs.front() : o.outputs.front();
     const auto &floats = is_dequantize(o) ? o.outputs.front() : o.inputs.front();
-    if (!is_one_of(integers.data_type, {dnnl_s8, dnnl_u8}))
-        return wrong(is_dequantize(o) ? "src" : "dst", "s8 or u8", integers);
+    if (!is_one_of(integers.data_type, types))
+        return wrong(is_dequantize(o) ? "src" : "dst", types.size() > 2 ? "8 or 4 bits" : "s8 or u8", integers);
     // The graph rounds each element to a narrower type.
     if (floats.data_type != dnnl_f32) return wrong(is_dequantize(o) ? "dst" : "src", "f32", floats);
     if (o.inputs.size() > input::scales
-            && !is_one_of(o.inputs[input::scales].data_type, {dnnl_f32, dnnl_f16, dnnl_bf16}))
+            && !is_one_of(o.inputs[input::scales].data_type, {data_type::f32, data_type::f16, data_type::bf16}))
         return wrong("scales", "f32, f16 or bf16", o.inputs[input::scales]);
-    if (o.inputs.size() > input::zps && !is_one_of(o.inputs[input::zps].data_type, {dnnl_s8, dnnl_u8, dnnl_s32}))
-        return wrong("zps", "s8, u8 or s32", o.inputs[input::zps]);
+    if (o.inputs.size() > input::zps && o.inputs[input::zps].data_type != dnnl_s32
+            && !is_one_of(o.inputs[input::zps].data_type, types))
+        return wrong("zps", types.size() > 2 ? "8 or 4 bits, or s32" : "s8, u8 or s32", o.inputs[input::zps]);
     return {};
 }
 
@@ -264,27 +270,37 @@ class reader {
         if (o.inputs.size() < 2 || o.outputs.size() != 1) return false;
         const auto *x = dequantize_of(o.inputs[matmul::src]), *w = dequantize_of(o.inputs[matmul::weights]);
         if (!x && !w) return false;
-        auto why = !x ? std::string("src: expected the result of Dequantize or DynamicDequantize")
-                : !w  ? std::string("weights: expected the result of Dequantize or DynamicDequantize")
-                      : why_no_product(o, *x, *w);
+        auto why = !w ? std::string("weights: expected the result of Dequantize or DynamicDequantize")
+                : x   ? why_no_product(o, *x, *w)
+                      : why_not_weight_only(o, *w);
         if (!why.empty()) {
             result_.why_no_layer[position_] = std::move(why);
             return false;
         }
-        read_product(o, *x, *w);
+        if (x)
+            read_product(o, *x, *w);
+        else
+            read_weight_only(o, *w);
         return true;
     }
 
-    std::string why_no_product(const op_record &o, const op_record &x, const op_record &w) const {
-        for (const auto *d : {&x, &w})
-            if (const auto why = why_not_read(*d); !why.empty()) return concat(label(*d), ": ", why);
-        const auto &wt = w.inputs.front(), &xt = x.inputs.front();
+    /// xt, wt: what is multiplied, perhaps before Dequantize.
+    static std::string why_no_matrices(const op_record &o, const c_logical_tensor &xt, const c_logical_tensor &wt) {
         if (!dims_known(wt) || wt.ndims < 2)
             return concat("weights: expected known dims, at least 2, given ", describe_dims(wt));
         if (!rank_known(xt) || xt.ndims < 2) // a vector would be multiplied otherwise
             return concat("src: expected a known rank of 2 or more, given ", rank_known(xt) ? concat(xt.ndims) : "?");
         if (o.outputs.front().data_type != dnnl_f32)
             return concat("dst: expected f32, given ", name_of(o.outputs.front().data_type));
+        return {};
+    }
+
+    std::string why_no_product(const op_record &o, const op_record &x, const op_record &w) const {
+        for (const auto *d : {&x, &w})
+            if (const auto why = why_not_read(*d, {data_type::s8, data_type::u8}); !why.empty())
+                return concat(label(*d), ": ", why);
+        const auto &wt = w.inputs.front(), &xt = x.inputs.front();
+        if (const auto why = why_no_matrices(o, xt, wt); !why.empty()) return why;
         const auto of_x = varying_dims(x, xt), of_w = varying_dims(w, wt);
         if (!of_x) return concat(label(x), ": expected known dims of src, given ", describe_dims(xt));
         const auto x_inner = xt.ndims - (transposes(o, dnnl_graph_op_attr_transpose_a) ? 2 : 1);
@@ -314,23 +330,76 @@ class reader {
         if (has_zps(w))
             inputs.push_back(add_constant(concat("zps of ", label(w)), data_type::s32, dims {counts},
                     constants_.integers(w, input::zps, counts)));
-        const auto sums = add_value("sums", data_type::s32, {});
-        result_.g.values[sums].shape = shape_of_product(o, x.inputs.front(), wt);
+        const auto shape = shape_of_product(o, x.inputs.front(), wt);
+        const auto sums = add_value("sums", data_type::s32, shape);
         result_.products[position_] = add_node(op::mat_mul_integer, std::move(inputs), sums);
         const auto floats = inner_value(y), scale = inner_value(y),
                    x_scale = add_value("scale of x", data_type::f32, dims {1});
         add_node(op::cast, {sums}, floats);
         add_node(op::mul, {x_scale, add_floats(w, input::scales, {counts})}, scale);
-        const bool has_bias = o.inputs.size() > matmul::bias;
-        const auto products = has_bias ? inner_value(y) : value_of(y);
-        add_node(op::mul, {floats, scale}, products);
-        if (has_bias) {
+        add_node(op::mul, {floats, scale}, before_bias(o));
+        read_bias(o, shape);
+    }
+
+    /// What the bias is added to; the product's result where it has none.
+    size_t before_bias(const op_record &o) {
+        const auto &y = o.outputs.front();
+        return products_ = o.inputs.size() > matmul::bias ? inner_value(y) : value_of(y);
+    }
+
+    void read_bias(const op_record &o, const dims &shape) {
+        const auto &y = o.outputs.front();
+        if (o.inputs.size() > matmul::bias) {
             const auto &bias = o.inputs[matmul::bias];
             add_node(op::add,
-                    {products, is_operand(bias) ? add_floats(o, matmul::bias, dims_of(bias)) : value_of(bias)},
+                    {products_, is_operand(bias) ? add_floats(o, matmul::bias, dims_of(bias)) : value_of(bias)},
                     value_of(y));
         }
-        on_chain_.emplace(y.id, *result_.g.values[sums].shape);
+        on_chain_.emplace(y.id, shape);
+    }
+
+    // ---- Products of floats by narrow weights ----
+
+    std::string why_not_weight_only(const op_record &o, const op_record &w) const {
+        const auto why_not = why_not_read(w,
+                {data_type::s8, data_type::u8, data_type::s4, data_type::u4, data_type::f8_e4m3, data_type::f8_e5m2});
+        if (!why_not.empty()) return concat(label(w), ": ", why_not);
+        const auto &wt = w.inputs.front(), &xt = o.inputs[matmul::src];
+        if (auto why = why_no_matrices(o, xt, wt); !why.empty()) return why;
+        if (xt.data_type != dnnl_f32) return concat("src: expected f32, given ", name_of(xt.data_type));
+        if (!traits(*from_onednn(wt.data_type)).integral && has_zps(w))
+            return concat(label(w), ": expected no zps of floats");
+        if (matrix_parameters(o, w).are_groups_of_columns)
+            return concat(label(w), ": expected groups along the inner dim of MatMul's weights alone");
+        return {};
+    }
+
+    void read_weight_only(const op_record &o, const op_record &w) {
+        const auto &wt = w.inputs.front();
+        const bool is_transposed = transposes(o, dnnl_graph_op_attr_transpose_b);
+        const auto inner = wt.dims[wt.ndims - (is_transposed ? 1 : 2)],
+                   columns = wt.dims[wt.ndims - (is_transposed ? 2 : 1)];
+        const matrix_parameters parameters(o, w);
+        const auto &counts = parameters.counts;
+        const auto weights = add_value("weights", from_onednn(wt.data_type), dims {inner, columns});
+        result_.g.values[weights].known = match::constant {from_onednn(wt.data_type), {inner, columns}, nullptr};
+        const auto count = *volume(counts);
+        std::vector<size_t> inputs {weights,
+                add_constant(concat("scales of ", label(w)), data_type::f32, counts,
+                        constants_.floats(w, input::scales, count))};
+        if (has_zps(w))
+            inputs.push_back(add_constant(
+                    concat("zps of ", label(w)), data_type::s32, counts, constants_.integers(w, input::zps, count)));
+        const auto real = inner_value(w.outputs.front());
+        const auto dequantize = add_node(op::dequantize_linear, std::move(inputs), real);
+        auto &attributes = result_.g.nodes[dequantize].attributes;
+        attributes["axis"] = std::int64_t {counts.size() == 1 && parameters.by_column ? 1 : 0};
+        if (counts.size() == 2) attributes["block_size"] = parameters.block;
+        const auto shape = shape_of_product(o, o.inputs[matmul::src], wt);
+        const auto products = before_bias(o);
+        result_.g.values[products].shape = shape;
+        result_.products[position_] = add_node(op::mat_mul, {value_of(o.inputs[matmul::src]), real}, products);
+        read_bias(o, shape);
     }
 
     /// With batches. The tensors are those that Dequantize reads; the rank of x is known.
@@ -351,7 +420,8 @@ class reader {
 
     bool is_read_as_quantize(const op_record &o) {
         const auto &src = o.inputs.front(), &dst = o.outputs.front();
-        if (!is_on_chain(src) || computes_scales(o) || !why_not_read(o).empty()) return false;
+        if (!is_on_chain(src) || computes_scales(o) || !why_not_read(o, {data_type::s8, data_type::u8}).empty())
+            return false;
         const auto varying = varying_dims(o, src);
         if (!varying) return false;
         // A layer quantizes with one scale, or with one for each column, which is the last dim of MatMul's dst.
@@ -381,6 +451,7 @@ class reader {
     std::map<size_t, dims> on_chain_;    // of floats that come from a product, by id: its dims
     std::set<size_t> multiplied_;        // ids of what MatMuls multiply
     size_t position_ = 0;                // of the op that is read
+    size_t products_ = none;             // of a MatMul, before its bias
     layer_graph result_;
 };
 

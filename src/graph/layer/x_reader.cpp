@@ -14,7 +14,8 @@ namespace {
 using std::byte;
 
 /// Tiles keep both sides in the first-level cache.
-void copy_matrix(const byte *from, const matrices &of, byte *to) {
+template <typename T>
+void copy_matrix(const T *from, const matrices &of, T *to) {
     constexpr std::int64_t tile = 32;
     const auto rows = of.rows, columns = of.columns, row_stride = of.row_stride, column_stride = of.column_stride;
     parallel::for_each_part(ceil_div(rows, tile), parallel::parts_for(rows * columns, 0), [=](parallel::range part) {
@@ -43,9 +44,9 @@ x_reader::x_reader(const layer_shapes &s, kernels::kernel_list kernels)
         opts.name = core::label(*q);
         quantize_ = prefix_errors(*q, [&] { return kernels::prepare(*s.quantize_x, opts, kernels); });
     } else {
-        x_ = s.port_of(*s.ops.dequantize_x, input::src);
+        x_ = s.port_of(s.ops.x().id);
     }
-    if (!computes_scales_) {
+    if (!computes_scales_ && s.ops.dequantize_x) {
         scales_ = s.port_of(*s.ops.dequantize_x, input::scales);
         zps_ = s.port_of(*s.ops.dequantize_x, input::zps);
     }
@@ -76,9 +77,15 @@ const byte *x_reader::quantize(port_buffers buffers, memory &m) const {
 
 const byte *x_reader::make_dense(const byte *x, memory &m) const {
     const auto size = s_.x.rows * s_.x.columns;
-    auto *const to = layers::workspace::ensure_size(m.dense, static_cast<size_t>(s_.x.count() * size));
-    for (std::int64_t i = 0; i < s_.x.count(); ++i)
-        copy_matrix(x + s_.x.offset(i), s_.x, to + i * size);
+    auto *const to =
+            layers::workspace::ensure_size(m.dense, static_cast<size_t>(s_.x.count() * size) * element_bytes());
+    for (std::int64_t i = 0; i < s_.x.count(); ++i) {
+        if (is_float())
+            copy_matrix(reinterpret_cast<const float *>(x) + s_.x.offset(i), s_.x,
+                    reinterpret_cast<float *>(to) + i * size);
+        else
+            copy_matrix(x + s_.x.offset(i), s_.x, to + i * size);
+    }
     return to;
 }
 

@@ -1,4 +1,5 @@
-// x of a layer at each run: its bytes, after a Quantize that belongs to the layer, and the parameters of its rows.
+// x of a layer at each run: its bytes, after a Quantize that belongs to the layer, and the parameters of its rows. Of a
+// weight-only layer floats, without parameters.
 #pragma once
 
 #include "graph/layer/byte_side.hpp"
@@ -9,7 +10,7 @@ namespace dynquant::graph::core {
 
 /// x as layers take it. What the spans point to is of the run's buffers, of its memory, or of the reader.
 struct x_of_run {
-    const std::byte *bytes; // matrix by matrix, row-major
+    const std::byte *bytes; // or floats; matrix by matrix, row-major
     std::span<const float> scales;
     std::span<const std::int32_t> zero_points;
 };
@@ -30,6 +31,8 @@ class x_reader {
 
     const side_parameters &parameters() const { return parameters_; }
     bool is_signed() const { return is_signed_; }
+    bool is_float() const { return s_.ops.is_weight_only(); }
+    size_t element_bytes() const { return is_float() ? sizeof(float) : 1; }
 
   private:
     const std::byte *quantize(port_buffers buffers, memory &m) const;

@@ -1,0 +1,404 @@
+// Floats times weights that stay narrow: Dequantize of w alone before a MatMul. Random ones have sums that f32 holds
+// exactly in any order, so that they are expected bit for bit.
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "by_hand.hpp"
+#include "support/environment.hpp"
+#include "support/sampling.hpp"
+
+namespace dynquant::test {
+namespace {
+
+namespace newer = dynquant::graph::newer;
+
+/// x, 2 x 3 of f32, times w of small_chain: 1 -3, 3 3, -5 5 by the scales 2 and 0.25 of its columns.
+struct narrow_chain : program {
+    lt x = f32(0, {2, 3}), w, w_scales = f32(11, {2}), w_zps = s32(12, {2}), w_real = f32(13, {3, 2});
+    lt product = f32(20, {2, 2});
+
+    explicit narrow_chain(property of_w = property::constant)
+        : w(s8(10, {3, 2}, of_w)) {
+        ops = {by_channel({101, kind::DynamicDequantize, {w, w_scales, w_zps}, {w_real}, "dw"}, 1),
+                {102, kind::MatMul, {x, w_real}, {product}, "product"}};
+        y = product;
+        give(x, floats {1, 2, 3, 0.5F, -1, 4});
+        give(w, std::vector<std::int8_t> {1, -2, 3, 4, -5, 6});
+        give(w_scales, floats {2, 0.25F}).give(w_zps, std::vector<std::int32_t> {0, 1});
+    }
+};
+
+// 1 + 6 - 15, -3 + 6 + 15; 0.5 - 3 - 20, -1.5 - 3 + 20.
+const floats narrow_product = {-16, 4.5F, -45, 3.875F};
+
+TEST(narrow_weights, are_multiplied_as_they_are) {
+    for (const auto of_w : {property::constant, property::variable}) {
+        const narrow_chain p(of_w);
+        const auto c = compile_layer(p);
+        EXPECT_EQ(ids_of(c.inputs), (id_list {10, 11, 12, 0}));
+        EXPECT_EQ(values_of<float>(c.run(p.data)), narrow_product);
+        // Scales and zps of the next run: 1 and 1, 0 and 0. The columns are 1 3 -5 and -2 4 6.
+        auto q = p;
+        q.give(p.w_scales, floats {1, 1}).give(p.w_zps, std::vector<std::int32_t> {0, 0});
+        EXPECT_EQ(values_of<float>(c.run(q.data)), (floats {-8, 24, -22.5F, 19}));
+    }
+}
+
+TEST(narrow_weights, with_zero_points_beyond_their_type) {
+    for (const auto of_w : {property::constant, property::variable}) {
+        narrow_chain p(of_w);
+        p.give(p.w_zps, std::vector<std::int32_t> {1000, -1000});
+        // Less 1000: -999 -997 -1005; plus 1000: 998 1004 1006; x sums to 6 and 3.5.
+        EXPECT_EQ(layer_gives(p),
+                (floats {2 * (-8 - 6000), 0.25F * (24 + 6000), 2 * (-22.5F - 3500), 0.25F * (19 + 3500)}));
+    }
+}
+
+TEST(narrow_weights, with_a_bias_post_ops_and_a_residual) {
+    narrow_chain p;
+    const lt bias = f32(30, {2}), residual = f32(31, {2, 2}), sum = f32(40, {2, 2});
+    p.ops.back() = {102, kind::MatMul, {p.x, p.w_real, bias}, {p.product}, "product"};
+    p.ops.push_back({103, kind::Add, {residual, p.product}, {sum}, "add"});
+    p.ops.push_back({104, kind::ReLU, {sum}, {f32(41, {2, 2})}, "relu"});
+    p.y = f32(41, {2, 2});
+    p.give(bias, floats {1, 2}).give(residual, floats {10, 20, 30, 40});
+    EXPECT_EQ(layer_gives(p), (floats {0, 26.5F, 0, 45.875F}));
+}
+
+TEST(narrow_weights, of_float8_by_static_scales) {
+    // 1 2, -1 0.5, 4 -2 times 2; x is 1 2 3, 0.5 -1 4.
+    program p;
+    const lt x = f32(0, {2, 3}), w(10, newer::f8_e4m3, {3, 2}, layout::strided, property::constant);
+    const lt w_real = f32(13, {3, 2});
+    p.y = f32(20, {2, 2});
+    p.ops = {dg::op(101, kind::Dequantize, {w}, {w_real}, "dw").set_attr(attr::scales, floats {2}),
+            {102, kind::MatMul, {x, w_real}, {p.y}, "product"}};
+    p.give(x, floats {1, 2, 3, 0.5F, -1, 4});
+    p.inputs[10] = w;
+    p.data[10] = bytes_of(std::vector<std::uint8_t> {0x38, 0x40, 0xb8, 0x30, 0x48, 0xc0});
+    EXPECT_EQ(layer_gives(p), (floats {22, -6, 35, -15}));
+}
+
+TEST(narrow_weights, that_a_quantize_follows) {
+    narrow_chain p;
+    p.ops.push_back(with_scales({103, kind::Quantize, {p.product}, {s8(40, {2, 2})}, "q"}, {0.5F}, {1}));
+    p.y = s8(40, {2, 2});
+    const auto partitions = partitions_of(p);
+    EXPECT_EQ(ops_of(partitions), (std::vector<id_list> {{101, 102}, {103}}));
+    run_in_order(partitions, p);
+    EXPECT_EQ(data_of<std::int8_t>(p, 40), (std::vector<std::int8_t> {-31, 10, -89, 9}));
+}
+
+TEST(narrow_weights, that_two_products_read) {
+    narrow_chain p;
+    const lt x2 = f32(50, {1, 3});
+    p.ops.push_back({103, kind::MatMul, {x2, p.w_real}, {f32(51, {1, 2})}, "product2"});
+    p.give(x2, floats {1, 1, 1});
+    run_in_order(partitions_of(p), p);
+    EXPECT_EQ(data_of(p, 20), narrow_product);
+    EXPECT_EQ(data_of(p, 51), (floats {-2, 1.25F}));
+}
+
+/// Random numbers of a seed.
+class draws {
+  public:
+    explicit draws(std::uint64_t seed)
+        : engine_(seed) {}
+    std::int64_t within(std::int64_t lowest, std::int64_t highest) {
+        return lowest + static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(highest - lowest + 1));
+    }
+    bool chance(int percent) { return within(1, 100) <= percent; }
+
+  private:
+    std::mt19937_64 engine_;
+};
+
+struct narrow_type {
+    type of;
+    int bits;
+    bool is_signed, is_float8;
+    int mantissa; // of float8
+};
+
+const narrow_type narrow_types[] = {{type::s8, 8, true, false, 0}, {type::u8, 8, false, false, 0},
+        {newer::s4, 4, true, false, 0}, {newer::u4, 4, false, false, 0}, {newer::f8_e4m3, 8, true, true, 3},
+        {newer::f8_e5m2, 8, true, true, 2}};
+
+#if defined(DYNQUANT_TEST_DROP_IN) // which leaves DynamicDequantize of floats to oneDNN
+constexpr std::int64_t last_type = 3;
+#else
+constexpr std::int64_t last_type = 5;
+#endif
+
+/// Codes and what they stand for. Those of float8 are of 1 to 8, and their negatives.
+struct code {
+    std::uint8_t bits;
+    double value;
+};
+code draw_code(draws &n, const narrow_type &t) {
+    if (t.is_float8) {
+        const auto sign = n.within(0, 1), exponent = n.within(0, 2), fraction = n.within(0, (1 << t.mantissa) - 1);
+        const auto bias = t.mantissa == 3 ? 7 : 15;
+        const double value = std::ldexp(1 + std::ldexp(double(fraction), -t.mantissa), static_cast<int>(exponent));
+        return {static_cast<std::uint8_t>(sign << 7 | (exponent + bias) << t.mantissa | fraction),
+                sign != 0 ? -value : value};
+    }
+    const auto count = std::int64_t {1} << t.bits;
+    const auto value = t.is_signed ? n.within(-count / 2, count / 2 - 1) : n.within(0, count - 1);
+    return {static_cast<std::uint8_t>(value & (count - 1)), static_cast<double>(value)};
+}
+
+/// Bytes of a tensor of codes with strides.
+bytes laid_out(const std::vector<code> &codes, int bits, const dims &extents, const dims &strides) {
+    std::int64_t last = -1;
+    if (!codes.empty()) {
+        last = 0;
+        for (std::size_t d = 0; d < extents.size(); ++d)
+            last += (extents[d] - 1) * strides[d];
+    }
+    bytes result(static_cast<std::size_t>(((last + 1) * bits + 7) / 8));
+    for (std::size_t i = 0; i < codes.size(); ++i) {
+        auto rest = static_cast<std::int64_t>(i);
+        std::int64_t at = 0;
+        for (std::size_t d = extents.size(); d-- > 0; rest /= extents[d])
+            at += rest % extents[d] * strides[d];
+        result[static_cast<std::size_t>(at * bits / 8)] |=
+                static_cast<std::byte>(codes[i].bits << static_cast<unsigned>(at * bits % 8));
+    }
+    return result;
+}
+
+class random_narrow_chain {
+  public:
+    explicit random_narrow_chain(std::uint64_t seed)
+        : n_(seed)
+        , t_(narrow_types[n_.within(0, last_type)]) {
+        draw_shapes();
+        add_weights();
+        add_product();
+        if (n_.chance(40)) add_step();
+        p_.y = lt(id_, type::f32, y_, n_.chance(40) ? layout::any : layout::strided);
+    }
+
+    const program &graph() const { return p_; }
+    const floats &expected() const { return expected_; }
+    std::string describe() const {
+        std::string text = "type " + std::to_string(static_cast<int>(t_.of)) + ", " + std::to_string(rows_) + " rows";
+        for (const auto &[name, list] : {std::pair("w", &w_extents_), {"groups", &block_}, {"y", &y_}}) {
+            text += std::string("; ") + name + (transposes_w_ ? " transposed" : "");
+            for (const auto extent : *list)
+                text += " " + std::to_string(extent);
+        }
+        return text;
+    }
+
+  private:
+    void draw_shapes() {
+        rows_ = n_.chance(4) ? 0 : n_.within(1, n_.chance(20) ? 30 : 5);
+        inner_ = n_.chance(4) ? 0 : n_.within(1, n_.chance(50) ? 40 : 9);
+        columns_ = n_.chance(4) ? 0 : n_.within(1, n_.chance(20) ? 90 : 20);
+        transposes_x_ = n_.chance(25);
+        transposes_w_ = n_.chance(40);
+        for (auto rank = n_.chance(60) ? 0 : n_.within(1, 2); rank > 0; --rank)
+            batch_.push_back(n_.within(1, 3));
+        for (auto *of : {&of_x_, &of_w_}) {
+            *of = batch_;
+            for (auto &extent : *of)
+                if (n_.chance(35)) extent = 1;
+            if (n_.chance(30)) of->erase(of->begin(), of->begin() + n_.within(0, std::ssize(*of)));
+        }
+        for (std::size_t d = 0; d < batch_.size(); ++d) {
+            const auto of = [&](const dims &side) {
+                const auto from_end = batch_.size() - d;
+                return from_end <= side.size() ? side[side.size() - from_end] : 1;
+            };
+            batch_[d] = std::max(of(of_x_), of(of_w_));
+        }
+        const auto rank = std::max(of_x_.size(), of_w_.size());
+        batch_.erase(batch_.begin(), batch_.end() - static_cast<std::ptrdiff_t>(rank));
+        y_ = batch_;
+        y_.insert(y_.end(), {rows_, columns_});
+    }
+
+    void add_weights() {
+        auto extents = of_w_;
+        extents.insert(extents.end(), {transposes_w_ ? columns_ : inner_, transposes_w_ ? inner_ : columns_});
+        const auto rank = extents.size();
+        for (auto i = volume(extents); i > 0; --i)
+            codes_.push_back(draw_code(n_, t_));
+        auto strides = row_major(extents);
+        if (t_.bits == 8 && n_.chance(15)) {
+            auto padded = extents;
+            padded.back() += n_.within(1, 5);
+            strides = row_major(padded);
+        }
+        const lt w(id_++, t_.of, extents, strides, n_.chance(60) ? property::constant : property::variable);
+        p_.inputs[w.get_id()] = w;
+        p_.data[w.get_id()] = laid_out(codes_, t_.bits, extents, strides);
+        // Groups along the inner dim; scales of columns and of batches.
+        block_ = extents;
+        const std::size_t inner_dim = rank - (transposes_w_ ? 1 : 2), column_dim = 2 * rank - 3 - inner_dim;
+        if (n_.chance(50) && inner_ > 0) {
+            std::vector<std::int64_t> divisors;
+            for (std::int64_t d = 1; d <= inner_; ++d)
+                if (inner_ % d == 0) divisors.push_back(d);
+            block_[inner_dim] = divisors[static_cast<std::size_t>(n_.within(0, std::ssize(divisors) - 1))];
+        }
+        if (n_.chance(60)) block_[column_dim] = 1;
+        for (std::size_t d = 0; d + 2 < rank; ++d)
+            if (n_.chance(20)) block_[d] = 1;
+        bool has_groups = false;
+        for (std::size_t d = 0; d < rank; ++d)
+            has_groups |= block_[d] != extents[d] && block_[d] != 1;
+        std::int64_t mask = 0;
+        for (std::size_t d = 0; d < rank; ++d) {
+            const bool is_one = extents[d] == 1 && block_[d] == 1; // the dim may be in the mask or not
+            const bool varies = (has_groups && d + 2 >= rank) || (is_one ? n_.chance(20) : block_[d] != extents[d]);
+            mask |= std::int64_t {varies} << d;
+            counts_.push_back(extents[d] == 0 ? 0 : extents[d] / std::max<std::int64_t>(block_[d], 1));
+        }
+        dims listed; // dims of scales: along the dims of the mask
+        for (std::size_t d = 0; d < rank; ++d)
+            if (mask >> d & 1) listed.push_back(counts_[d]);
+        for (auto i = std::max<std::int64_t>(volume(counts_), volume(listed)); i > 0; --i) {
+            scales_.push_back(std::ldexp(1.0F, static_cast<int>(n_.within(-3, 0))));
+            zps_.push_back(t_.bits == 4    ? n_.within(t_.is_signed ? -8 : 0, t_.is_signed ? 7 : 15)
+                            : t_.is_signed ? n_.within(-128, 127)
+                                           : n_.within(0, 255));
+        }
+        const bool has_zps = !t_.is_float8 && n_.chance(60);
+        if (!has_zps) std::fill(zps_.begin(), zps_.end(), 0);
+        real_ = lt(id_++, type::f32, extents, layout::strided);
+        dg::op op(id_++, kind::DynamicDequantize, "dw");
+        op.add_input(w);
+        op.add_output(real_);
+        op.set_attr<std::int64_t>(newer::mask, mask);
+        auto group = block_;
+        for (std::size_t d = 0; d < rank; ++d)
+            if (!(mask >> d & 1)) group[d] = 1;
+        if (has_groups) op.set_attr(newer::group_shape, group);
+        const lt scales(id_++, type::f32, listed, layout::strided);
+        p_.give(scales, scales_);
+        op.add_input(scales);
+        if (has_zps) {
+            const lt zps(id_++, type::s32, listed, layout::strided);
+            p_.give(zps, std::vector<std::int32_t>(zps_.begin(), zps_.end()));
+            op.add_input(zps);
+        }
+        p_.ops.push_back(op);
+        w_extents_ = extents;
+    }
+
+    double weight(const dims &index) const {
+        std::int64_t at = 0, parameter = 0;
+        for (std::size_t d = 0; d < index.size(); ++d) {
+            at = at * w_extents_[d] + index[d];
+            parameter = parameter * counts_[d] + index[d] / block_[d];
+        }
+        return (codes_[static_cast<std::size_t>(at)].value
+                       - static_cast<double>(zps_[static_cast<std::size_t>(parameter)]))
+                * static_cast<double>(scales_[static_cast<std::size_t>(parameter)]);
+    }
+
+    void add_product() {
+        auto extents = of_x_;
+        extents.insert(extents.end(), {transposes_x_ ? inner_ : rows_, transposes_x_ ? rows_ : inner_});
+        floats x;
+        for (auto i = volume(extents); i > 0; --i)
+            x.push_back(static_cast<float>(n_.within(-15, 15)) / 2);
+        const lt src(id_++, type::f32, extents, layout::strided);
+        p_.give(src, x);
+        const auto index_of = [](const dims &index, const dims &side, std::int64_t row, std::int64_t column) {
+            dims result;
+            for (std::size_t d = 0; d < side.size(); ++d)
+                result.push_back(side[d] == 1 ? 0 : index[index.size() - side.size() + d]);
+            result.insert(result.end(), {row, column});
+            return result;
+        };
+        for (std::int64_t b = 0; b < volume(batch_); ++b) {
+            dims index(batch_.size());
+            auto rest = b;
+            for (std::size_t d = batch_.size(); d-- > 0; rest /= batch_[d])
+                index[d] = rest % batch_[d];
+            for (std::int64_t m = 0; m < rows_; ++m)
+                for (std::int64_t c = 0; c < columns_; ++c) {
+                    double sum = 0;
+                    for (std::int64_t k = 0; k < inner_; ++k) {
+                        const auto at = index_of(index, of_x_, transposes_x_ ? k : m, transposes_x_ ? m : k);
+                        std::int64_t position = 0;
+                        for (std::size_t d = 0; d < at.size(); ++d)
+                            position = position * extents[d] + at[d];
+                        sum += static_cast<double>(x[static_cast<std::size_t>(position)])
+                                * weight(index_of(index, of_w_, transposes_w_ ? c : k, transposes_w_ ? k : c));
+                    }
+                    expected_.push_back(static_cast<float>(sum));
+                }
+        }
+        dg::op op(id_++, kind::MatMul, "product");
+        op.add_inputs({src, real_});
+        if (transposes_x_) op.set_attr<bool>(attr::transpose_a, true);
+        if (transposes_w_) op.set_attr<bool>(attr::transpose_b, true);
+        op.add_output(lt(++id_, type::f32, y_, layout::strided));
+        p_.ops.push_back(op);
+    }
+
+    /// Adds a residual, or doubles.
+    void add_step() {
+        const lt before(id_, type::f32, y_, layout::strided);
+        const bool is_residual = n_.chance(50);
+        const lt operand(id_ + 1, type::f32, is_residual ? y_ : dims {1}, layout::strided);
+        floats values(static_cast<std::size_t>(is_residual ? volume(y_) : 1), 2);
+        for (auto &value : values)
+            if (is_residual) value = static_cast<float>(n_.within(-64, 64)) / 4;
+        p_.give(operand, values);
+        for (std::size_t i = 0; i < expected_.size(); ++i)
+            expected_[i] = is_residual ? expected_[i] + values[i] : expected_[i] * 2;
+        dg::op op(id_ + 2, is_residual ? kind::Add : kind::Multiply, "step");
+        op.add_inputs({before, operand});
+        op.add_output(lt(id_ + 3, type::f32, y_, layout::strided));
+        p_.ops.push_back(op);
+        id_ += 3;
+    }
+
+    draws n_;
+    narrow_type t_;
+    std::size_t id_ = 0;
+    std::int64_t rows_ = 0, inner_ = 0, columns_ = 0;
+    bool transposes_x_ = false, transposes_w_ = false;
+    dims batch_, of_x_, of_w_, y_, w_extents_, block_, counts_;
+    std::vector<code> codes_;
+    floats scales_, expected_;
+    std::vector<std::int64_t> zps_;
+    lt real_;
+    program p_;
+};
+
+void run(std::uint64_t seed) {
+    const random_narrow_chain c(seed);
+    SCOPED_TRACE(testing::Message() << "seed " << seed << ", " << c.describe());
+    const auto partitions = partitions_of(c.graph());
+    ASSERT_EQ(partitions.size(), 1U);
+    ASSERT_EQ(partitions.front().get_ops_num(), c.graph().ops.size());
+    for (const char *isa : {"", "avx2", "scalar"}) {
+        const scoped_variable cap("DYNQUANT_MAX_ISA", isa[0] ? std::optional<std::string>(isa) : std::nullopt);
+        const auto compiled = compile(partitions.front(), c.graph());
+        for (int i = 0; i < 2; ++i) {
+            auto y = values_of<float>(compiled.run(c.graph().data));
+            y.resize(c.expected().size()); // a tensor without elements may have a buffer
+            for (std::size_t k = 0; k < y.size(); ++k)
+                ASSERT_EQ(y[k], c.expected()[k]) << isa << ", run " << i << ", element " << k << " of " << c.describe();
+        }
+    }
+}
+
+/// DYNQUANT_TEST_CHAINS: how many, from seed 0 on.
+TEST(narrow_weights, of_random_chains) {
+    const char *text = std::getenv("DYNQUANT_TEST_CHAINS");
+    case_sampler sampler;
+    for (std::uint64_t seed = 0; seed < (text ? std::stoull(text) : 600) && !testing::Test::HasFatalFailure(); ++seed)
+        if (sampler.takes()) run(seed);
+}
+
+} // namespace
+} // namespace dynquant::test
