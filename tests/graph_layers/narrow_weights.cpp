@@ -80,6 +80,30 @@ TEST(narrow_weights, of_float8_by_static_scales) {
     EXPECT_EQ(layer_gives(p), (floats {22, -6, 35, -15}));
 }
 
+TEST(narrow_weights, by_static_scales_of_columns) {
+    narrow_chain p;
+    p.ops.front() = with_scales(by_channel({101, kind::Dequantize, {p.w}, {p.w_real}, "dw"}, 1), {2, 0.25F}, {0, 1});
+    const auto c = compile_layer(p);
+    EXPECT_EQ(ids_of(c.inputs), (id_list {10, 0}));
+    EXPECT_EQ(values_of<float>(c.run(p.data)), narrow_product);
+}
+
+TEST(narrow_weights, between_tensors_with_strides_by_scales_of_16_bits) {
+    for (const auto scale_type : {type::f16, type::bf16}) {
+        narrow_chain p;
+        p.x = lt(0, type::f32, {2, 3}, dims {1, 2}); // column by column
+        p.w_scales = lt(11, scale_type, dims {2}, layout::strided);
+        p.ops = {by_channel({101, kind::DynamicDequantize, {p.w, p.w_scales, p.w_zps}, {p.w_real}, "dw"}, 1),
+                {102, kind::MatMul, {p.x, p.w_real}, {p.product}, "product"}};
+        p.y = lt(20, type::f32, {2, 2}, dims {3, 1});
+        p.give(p.x, floats {1, 0.5F, 2, -1, 3, 4});
+        const std::uint16_t quarter = scale_type == type::f16 ? 0x3400 : 0x3e80; // 2 is 0x4000 in both
+        p.give(p.w_scales, std::vector<std::uint16_t> {0x4000, quarter});
+        const auto y = layer_gives(p);
+        EXPECT_EQ((floats {y[0], y[1], y[3], y[4]}), narrow_product);
+    }
+}
+
 TEST(narrow_weights, that_a_quantize_follows) {
     narrow_chain p;
     p.ops.push_back(with_scales({103, kind::Quantize, {p.product}, {s8(40, {2, 2})}, "q"}, {0.5F}, {1}));
