@@ -174,6 +174,26 @@ TEST(layers, add_a_bias_and_a_residual_of_one_row) {
     EXPECT_EQ(values_of<float>(c.run(p.data)), (floats {28, 44.375F}));
 }
 
+TEST(layers, take_one_tensor_as_summand_and_as_constants) {
+    // The first row of the product, -5 0.375, times t plus t, or plus t twice; t is of each run.
+    for (const auto first : {kind::Multiply, kind::Add}) {
+        auto p = small_chain().give_data();
+        p.x = u8(0, {1, 3});
+        p.x_real = f32(3, {1, 3});
+        p.product = f32(20, {1, 2});
+        p.set_up();
+        const lt t = f32(30, {1, 2});
+        p.then({103, first, {p.product, t}, {}, "first"}, f32(40, {1, 2}));
+        p.then({104, kind::Add, {f32(40, {1, 2}), t}, {}, "add"}, f32(41, {1, 2}));
+        p.give(p.x, std::vector<std::uint8_t> {1, 2, 3}).give(t, floats {1, 2});
+        const bool multiplies = first == kind::Multiply;
+        const auto c = compile_layer(p);
+        EXPECT_EQ(values_of<float>(c.run(p.data)), multiplies ? (floats {-4, 2.75F}) : (floats {-3, 4.375F}));
+        p.give(t, floats {10, 20});
+        EXPECT_EQ(values_of<float>(c.run(p.data)), multiplies ? (floats {-40, 27.5F}) : (floats {15, 40.375F}));
+    }
+}
+
 TEST(layers, end_before_an_add_that_may_broadcast_the_product) {
     // Of 5 rows, or of an unknown number where the product has one row: then the sum is larger than the product.
     const lt five = f32(30, {5, 2});

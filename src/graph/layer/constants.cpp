@@ -63,11 +63,14 @@ constants::constants(const layer_shapes &s, const x_side &x, std::string label, 
     for (const auto &op : s.ops.behind)
         for (size_t i = 0; i < op->inputs.size(); ++i)
             add_to_key(*op, i);
+    // The tensor of an Add is no constant, unless another op has it as one.
+    if (std::ranges::count(keyed_, s.tensor, &keyed_port::port) == 1)
+        std::erase_if(keyed_, [&](const keyed_port &k) { return k.port == s.tensor; });
 }
 
 void constants::add_to_key(const op_record &op, size_t input) {
     const auto port = s_.port_of(op, input);
-    if (port != no_port && port != s_.tensor) keyed_.push_back({port, bytes_spanned(s_.ports[port])});
+    if (port != no_port) keyed_.push_back({port, bytes_spanned(s_.ports[port])});
 }
 
 std::shared_ptr<const binding> constants::of(port_buffers buffers) const {

@@ -174,7 +174,8 @@ class reader {
     /// A parameter of an operator, which the matcher wants to be constant. What is multiplied too is within a layer,
     /// not at its ports.
     bool is_operand(const c_logical_tensor &t) const {
-        return !is_on_chain(t) && t.data_type == dnnl_f32 && dims_known(t) && !multiplied_.contains(t.id);
+        return !is_on_chain(t) && t.data_type == dnnl_f32 && is_known(shape_of(t)) && dims_known(t)
+                && !multiplied_.contains(t.id);
     }
 
     /// As far as the tensor or what makes it tells: programs leave the dims of what an op gives to oneDNN.
