@@ -300,7 +300,7 @@ class random_narrow_chain {
         op.set_attr<std::int64_t>(newer::mask, mask);
         auto group = block_;
         for (std::size_t d = 0; d < rank; ++d)
-            if (!(mask >> d & 1)) group[d] = 1;
+            group[d] = mask >> d & 1 ? std::max<std::int64_t>(group[d], 1) : 1;
         if (has_groups) op.set_attr(newer::group_shape, group);
         const lt scales(id_++, type::f32, listed, layout::strided);
         p_.give(scales, scales_);
