@@ -195,7 +195,7 @@ TEST(layers, take_one_tensor_as_summand_and_as_constants) {
 }
 
 TEST(layers, end_before_an_add_that_may_broadcast_the_product) {
-    // Of 5 rows, or of an unknown number where the product has one row: then the sum is larger than the product.
+    // The product has one row, or an unknown number, and the sum has five: it may be larger than the product.
     const lt five = f32(30, {5, 2});
     const std::pair<lt, lt> cases[] = {{u8(0, {1, 3}), f32(40, {5, 2})}, {u8(0, {unknown, 3}), f32(40, {unknown, 2})}};
     for (const auto &[x, sum] : cases) {

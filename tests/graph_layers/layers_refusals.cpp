@@ -67,42 +67,40 @@ TEST(layers_refusals, dims_that_do_not_multiply) {
     EXPECT_TRUE(compile_refuses({u8(0, {3})}, dnnl_invalid_shape, dx + "dst: expected rank 1, given 2"));
 }
 
-TEST(layers_refusals, batches_that_do_not_broadcast) {
+/// Whether compile refuses small chains of these batches, which get_partitions takes.
+testing::AssertionResult batches_refuse(
+        const dims &of_x, const dims &of_w, const lt &product_of_batches, const std::string &message) {
+    const auto with = [](const dims &batch, std::int64_t rows, std::int64_t columns) {
+        auto extents = batch;
+        extents.insert(extents.end(), {rows, columns});
+        return extents;
+    };
     small_chain p;
-    p.x = u8(0, {2, 2, 3});
-    p.x_real = f32(3, {2, 2, 3});
-    p.w = s8(10, {3, 3, 2});
-    p.w_real = f32(13, {3, 3, 2});
-    p.product = lt(20, type::f32, 3, layout::strided);
-    p.ops = {p.dequantize_x(), by_channel(p.dequantize_w(), 2), p.matmul()};
+    p.x = u8(0, with(of_x, 2, 3));
+    p.x_real = f32(3, with(of_x, 2, 3));
+    p.w = s8(10, with(of_w, 3, 2));
+    p.w_real = f32(13, with(of_w, 3, 2));
+    p.product = product_of_batches;
+    p.ops = {p.dequantize_x(), by_channel(p.dequantize_w(), std::ssize(of_w) + 1), p.matmul()};
     p.y = p.product;
     p.give_data();
     p.inputs[0] = p.x;
     p.inputs[10] = p.w;
     const auto partitions = partitions_of(p);
-    ASSERT_EQ(partitions.size(), 1U);
-    EXPECT_TRUE(refuses([&] { compile(partitions.front(), p); }, dnnl_invalid_shape,
-            product + "weights: expected batch dims that broadcast with those of src, 2, given 3"));
+    if (partitions.size() != 1) return testing::AssertionFailure() << partitions.size() << " partitions";
+    return refuses([&] { compile(partitions.front(), p); }, dnnl_invalid_shape, product + message);
+}
+
+TEST(layers_refusals, batches_that_do_not_broadcast) {
+    EXPECT_TRUE(batches_refuse({2}, {3}, lt(20, type::f32, 3, layout::strided),
+            "weights: expected batch dims that broadcast with those of src, 2, given 3"));
 }
 
 // Each side is small, so that compile knows only by the product that a list of its matrices would not fit in memory.
 TEST(layers_refusals, a_dst_of_too_many_matrices) {
     constexpr std::int64_t many = 1 << 20;
-    small_chain p;
-    p.x = u8(0, {many, 1, 2, 3});
-    p.x_real = f32(3, {many, 1, 2, 3});
-    p.w = s8(10, {1, 4 * many, 3, 2});
-    p.w_real = f32(13, {1, 4 * many, 3, 2});
-    p.product = f32(20, {many, 4 * many, 2, 2});
-    p.ops = {p.dequantize_x(), by_channel(p.dequantize_w(), 3), p.matmul()};
-    p.y = p.product;
-    p.give_data();
-    p.inputs[0] = p.x;
-    p.inputs[10] = p.w;
-    const auto partitions = partitions_of(p);
-    ASSERT_EQ(partitions.size(), 1U);
-    EXPECT_TRUE(refuses([&] { compile(partitions.front(), p); }, dnnl_invalid_shape,
-            product + "dst: expected fewer than 2^44 elements, given dims 1048576x4194304x2x2"));
+    EXPECT_TRUE(batches_refuse({many, 1}, {1, 4 * many}, f32(20, {many, 4 * many, 2, 2}),
+            "dst: expected fewer than 2^44 elements, given dims 1048576x4194304x2x2"));
 }
 
 TEST(layers_refusals, dims_of_dst_other_than_the_product_gives) {

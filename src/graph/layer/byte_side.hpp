@@ -10,12 +10,12 @@ namespace dynquant::graph::core {
 
 /// Scales and zero points of one side of MatMul, in the order in which layers take them.
 struct side_parameters {
-    /// q: the statement of the side's Dequantize; along: the dim of its src whose elements are rows of x or columns
-    /// of w.
-    side_parameters(const quantization &q, size_t along);
+    /// q: the statement of the side's Dequantize; along: the dims of its src that the parameters of a matrix are listed
+    /// along, the outer one first: that of x's rows, or of w's blocks of rows and columns.
+    side_parameters(const quantization &q, std::vector<size_t> along);
 
     bool are_one;                          // the same for all rows or columns
-    std::vector<std::int64_t> indices;     // where that of each row, or of each column of each matrix, is given
+    std::vector<std::int64_t> indices;     // where those of each matrix are given
     bool are_in_order = false;             // indices are 0, 1, 2, ...
     std::vector<float> scales;             // known ones, as `indices` order them; empty: given at the run
     std::vector<std::int32_t> zero_points; // likewise

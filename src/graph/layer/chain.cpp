@@ -57,6 +57,8 @@ matrix_parameters::matrix_parameters(const op_record &product, const op_record &
         counts = {w.dims[row]};
     else if (by_column)
         counts = {w.dims[column]};
+    if (block != 0) along.push_back(static_cast<size_t>(row));
+    if (by_column || block > 1) along.push_back(static_cast<size_t>(column));
 }
 
 bool has_several_zps(const op_record &op) {

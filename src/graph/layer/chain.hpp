@@ -52,7 +52,8 @@ std::optional<std::vector<bool>> varying_dims(const op_record &op, const c_logic
 /// {rows}, or blocks of rows: {blocks, columns}.
 struct matrix_parameters {
     dims counts;
-    std::int64_t block; // rows of w, as they are multiplied, that share a parameter; 0: all
+    std::vector<size_t> along; // the dim of w's src that each count is of
+    std::int64_t block;        // rows of w, as they are multiplied, that share a parameter; 0: all
     bool by_column;
     bool are_groups_of_columns; // which no layer has
 

@@ -42,13 +42,19 @@ std::vector<double> attribute_values(const op_record &op, size_t i) {
     return result;
 }
 
+/// The dims of w that parameters are listed along: of integers one for each column, whether they differ or not.
+std::vector<size_t> along_matrix(const layer_shapes &s) {
+    if (s.ops.is_weight_only()) return matrix_parameters(*s.ops.product, *s.ops.dequantize_w).along;
+    return {s.of_w.src.dims.size() - (transposes(*s.ops.product, dnnl_graph_op_attr_transpose_b) ? 2 : 1)};
+}
+
 } // namespace
 
 constants::constants(const layer_shapes &s, const x_side &x, std::string label, targets::features features)
     : s_(s)
     , x_(x)
-    , of_w_(s.of_w, s.of_w.src.dims.size() - (transposes(*s.ops.product, dnnl_graph_op_attr_transpose_b) ? 2 : 1))
-    , of_narrow_(*s.ops.product, *s.ops.dequantize_w)
+    , of_w_(s.of_w, along_matrix(s))
+    , per_matrix_(of_w_.are_one || s.w.count() == 0 ? 1 : std::ssize(of_w_.indices) / s.w.count())
     , label_(std::move(label))
     , features_(features)
     , w_is_signed_(s.ops.w().data_type == dnnl_s8)
@@ -128,26 +134,7 @@ class constants::of_matrix : public constant_source {
     /// Constant k of the matrix among all that an op has. Only w has one for each matrix.
     std::int64_t index_of(const op_record &op, std::int64_t k) const {
         if (&op != all_.s_.ops.dequantize_w.get()) return k;
-        if (all_.s_.ops.is_weight_only()) return index_of_narrow(k);
-        return all_.of_w_.indices[all_.of_w_.are_one ? 0 : static_cast<size_t>(matrix_ * all_.s_.w.columns + k)];
-    }
-
-    /// Of blocks and columns, or of one of these, as matrix_parameters counts them.
-    std::int64_t index_of_narrow(std::int64_t k) const {
-        const auto &q = all_.s_.of_w;
-        const auto &extents = q.src.dims, &block = q.scales.block;
-        const auto strides = row_major(parameter_dims(extents, block));
-        const auto columns = all_.of_narrow_.by_column ? all_.s_.w.columns : 1;
-        const auto column_dim =
-                extents.size() - (transposes(*all_.s_.ops.product, dnnl_graph_op_attr_transpose_b) ? 2 : 1);
-        const auto row_dim = 2 * extents.size() - 3 - column_dim;
-        const auto counts_columns = all_.of_narrow_.counts.size() == 2 ? all_.s_.w.columns : columns;
-        auto result =
-                k / counts_columns * strides[row_dim] + k % counts_columns / block[column_dim] * strides[column_dim];
-        auto rest = matrix_;
-        for (auto d = extents.size() - 2; d-- > 0; rest /= extents[d])
-            result += rest % extents[d] / block[d] * strides[d];
-        return result;
+        return all_.of_w_.indices[all_.of_w_.are_one ? 0 : static_cast<size_t>(matrix_ * all_.per_matrix_ + k)];
     }
 
     const constants &all_;
@@ -155,21 +142,13 @@ class constants::of_matrix : public constant_source {
     std::int64_t matrix_;
 };
 
-layers::layer_description constants::describe(port_buffers buffers, std::int64_t matrix) const {
+template <typename Describe>
+auto constants::describe(port_buffers buffers, std::int64_t matrix, const Describe &by) const {
     const auto read = read_graph(s_.ops.ops, of_matrix(*this, buffers, matrix));
     auto found = match::find_layer(read.g, read.products.begin()->second, std::vector<bool>(read.g.nodes.size()));
     found.found->scales_by_row = !x_.parameters.are_one;
-    auto d = match::describe(read.g, *found.found);
+    auto d = by(read.g, *found.found);
     d.label = label_;
-    return d;
-}
-
-layers::weight_only_description constants::describe_narrow(port_buffers buffers, std::int64_t matrix) const {
-    const auto read = read_graph(s_.ops.ops, of_matrix(*this, buffers, matrix));
-    const auto found = match::find_layer(read.g, read.products.begin()->second, std::vector<bool>(read.g.nodes.size()));
-    auto d = match::describe_weight_only(read.g, *found.found);
-    d.label = label_;
-    d.weights.is_transposed = has_transposed_matrices(s_.w);
     return d;
 }
 
@@ -196,7 +175,8 @@ const std::byte *constants::narrow_weights_of(
 }
 
 void constants::bind_narrow(port_buffers buffers, std::int64_t matrix, binding::part &p) const {
-    auto d = describe_narrow(buffers, matrix);
+    auto d = describe(buffers, matrix, match::describe_weight_only);
+    d.weights.is_transposed = has_transposed_matrices(s_.w);
     if (keeps_weights_ && layers::have_zero_points_of_their_type(d.weights)) {
         std::vector<std::byte> copy;
         d.weights.data = narrow_weights_of(buffers, matrix, copy);
@@ -226,7 +206,8 @@ std::shared_ptr<const binding> constants::bind(port_buffers buffers) const {
             bind_narrow(buffers, i, p);
             continue;
         }
-        p.description = describe(buffers, i);
+        p.description =
+                describe(buffers, i, [](const auto &g, const match::layer_match &m) { return match::describe(g, m); });
         for (const auto &step : p.description.post_ops)
             p.steps.push_back({step.what, step.a, step.b, step.table});
         p.largest_w = largest_difference(w_is_signed_, p.description.w_zero_points);

@@ -23,7 +23,7 @@ struct binding {
         std::unique_ptr<const layers::packed_layer> packed; // null: not kept
         std::unique_ptr<const layers::layer> layer;         // likewise
         std::int64_t largest_w = 0;                         // |w - zero point|
-        // Of a weight-only layer, in place of the others but `steps`.
+        // A weight-only layer has these in place of the others but `steps`.
         std::optional<layers::weight_only_description> narrow;          // without data
         std::unique_ptr<const layers::weight_only_layer> packed_narrow; // null: not kept
     };
@@ -55,14 +55,15 @@ class constants {
     void add_to_key(const op_record &op, size_t input);
     bool has_key(const binding &b, port_buffers buffers) const;
     std::shared_ptr<const binding> bind(port_buffers buffers) const;
-    layers::layer_description describe(port_buffers buffers, std::int64_t matrix) const;
-    layers::weight_only_description describe_narrow(port_buffers buffers, std::int64_t matrix) const;
+    /// by: describe() or describe_weight_only() of src/layers/match.
+    template <typename Describe>
+    auto describe(port_buffers buffers, std::int64_t matrix, const Describe &by) const;
     void bind_narrow(port_buffers buffers, std::int64_t matrix, binding::part &p) const;
 
     const layer_shapes &s_;
     x_side x_;
     side_parameters of_w_;
-    matrix_parameters of_narrow_;
+    std::int64_t per_matrix_; // indices of parameters
     std::string label_;
     targets::features features_;
     bool w_is_signed_;

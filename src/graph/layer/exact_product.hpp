@@ -23,7 +23,7 @@ struct exact_product {
 /// y: row-major. Each element is the exact sum of (x - zero point) (w - zero point), rounded once.
 void multiply_exactly(const exact_product &p, float *y);
 
-/// As weight_only_product defines it, of any zero points: a difference is rounded to f32. x: row-major.
+/// Computes what weight_only_product defines, for any zero points: a difference is rounded to f32. x: row-major.
 void multiply_plainly(const layers::weight_only_weights &w, const float *x, std::int64_t rows, float *y);
 
 } // namespace dynquant::graph::core

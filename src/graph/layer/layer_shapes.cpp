@@ -53,16 +53,17 @@ class shaper {
         auto op = std::make_shared<op_record>(given);
         for (size_t i = 0; i < op->inputs.size(); ++i)
             take_input(*op, i);
-        if (&given == given_.product.get())
+        if (&given == given_.product.get()) {
+            s_.ops.product = op;
             multiply(*op);
-        else
+        } else {
             infer_outputs(*op);
+        }
         for (const auto &t : op->outputs)
             made_[t.id] = t;
         if (find_schema(*op)) state(*op, given);
         s_.ops.ops.push_back(op);
         last_ = op;
-        if (&given == given_.product.get()) s_.ops.product = op;
         if (&given == given_.dequantize_x.get()) s_.ops.dequantize_x = op;
         if (&given == given_.dequantize_w.get()) s_.ops.dequantize_w = op;
         if (&given == given_.quantize_x.get()) s_.ops.quantize_x = op;
@@ -138,8 +139,7 @@ class shaper {
             std::ranges::copy(strides_of(read), t.layout.strides);
             return t;
         };
-        s_.x = matrices_of(op, "src", lie(x, s_.ops.dequantize_x ? s_.ops.x() : x),
-                transposes(op, dnnl_graph_op_attr_transpose_a));
+        s_.x = matrices_of(op, "src", lie(x, s_.ops.x()), transposes(op, dnnl_graph_op_attr_transpose_a));
         s_.w = matrices_of(op, "weights", lie(w, s_.ops.w()), transposes(op, dnnl_graph_op_attr_transpose_b));
         if (s_.x.columns != s_.w.rows)
             refuse(op, dnnl_invalid_shape, "weights: expected ", s_.x.columns, " rows, as many as src has columns (",

@@ -174,11 +174,11 @@ class reader {
     /// A parameter of an operator, which the matcher wants to be constant. What is multiplied too is within a layer,
     /// not at its ports.
     bool is_operand(const c_logical_tensor &t) const {
-        return !is_on_chain(t) && t.data_type == dnnl_f32 && is_known(shape_of(t)) && dims_known(t)
+        return !is_on_chain(t) && t.data_type == dnnl_f32 && dims_known(t) && is_known(dims_of(t))
                 && !multiplied_.contains(t.id);
     }
 
-    /// As far as the tensor or what makes it tells: programs leave the dims of what an op gives to oneDNN.
+    /// The shape that the tensor or what makes it tells: programs leave the dims of what an op gives to oneDNN.
     std::optional<dims> shape_of(const c_logical_tensor &t) const {
         if (dims_known(t)) return dims_of(t);
         if (const auto found = on_chain_.find(t.id); found != on_chain_.end()) return found->second;
@@ -338,22 +338,23 @@ class reader {
                    x_scale = add_value("scale of x", data_type::f32, dims {1});
         add_node(op::cast, {sums}, floats);
         add_node(op::mul, {x_scale, add_floats(w, input::scales, {counts})}, scale);
-        add_node(op::mul, {floats, scale}, before_bias(o));
-        read_bias(o, shape);
+        const auto products = before_bias(o);
+        add_node(op::mul, {floats, scale}, products);
+        read_bias(o, products, shape);
     }
 
     /// What the bias is added to; the product's result where it has none.
     size_t before_bias(const op_record &o) {
         const auto &y = o.outputs.front();
-        return products_ = o.inputs.size() > matmul::bias ? inner_value(y) : value_of(y);
+        return o.inputs.size() > matmul::bias ? inner_value(y) : value_of(y);
     }
 
-    void read_bias(const op_record &o, const dims &shape) {
+    void read_bias(const op_record &o, size_t products, const dims &shape) {
         const auto &y = o.outputs.front();
         if (o.inputs.size() > matmul::bias) {
             const auto &bias = o.inputs[matmul::bias];
             add_node(op::add,
-                    {products_, is_operand(bias) ? add_floats(o, matmul::bias, dims_of(bias)) : value_of(bias)},
+                    {products, is_operand(bias) ? add_floats(o, matmul::bias, dims_of(bias)) : value_of(bias)},
                     value_of(y));
         }
         on_chain_.emplace(y.id, shape);
@@ -400,7 +401,7 @@ class reader {
         const auto products = before_bias(o);
         result_.g.values[products].shape = shape;
         result_.products[position_] = add_node(op::mat_mul, {value_of(o.inputs[matmul::src]), real}, products);
-        read_bias(o, shape);
+        read_bias(o, products, shape);
     }
 
     /// With batches. The tensors are those that Dequantize reads; the rank of x is known.
@@ -452,7 +453,6 @@ class reader {
     std::map<size_t, dims> on_chain_;    // of floats that come from a product, by id: its dims
     std::set<size_t> multiplied_;        // ids of what MatMuls multiply
     size_t position_ = 0;                // of the op that is read
-    size_t products_ = none;             // of a MatMul, before its bias
     layer_graph result_;
 };
 

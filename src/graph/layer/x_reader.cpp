@@ -31,7 +31,8 @@ void copy_matrix(const T *from, const matrices &of, T *to) {
 
 x_reader::x_reader(const layer_shapes &s, kernels::kernel_list kernels)
     : s_(s)
-    , parameters_(s.of_x, s.of_x.src.dims.size() - (transposes(*s.ops.product, dnnl_graph_op_attr_transpose_a) ? 1 : 2))
+    , parameters_(
+              s.of_x, {s.of_x.src.dims.size() - (transposes(*s.ops.product, dnnl_graph_op_attr_transpose_a) ? 1 : 2)})
     , is_signed_(s.ops.x().data_type == dnnl_s8)
     , is_dense_(s.x.are_dense()) {
     if (const auto &q = s.ops.quantize_x) {
