@@ -271,8 +271,8 @@ class compiled_partition : public core::handle<core::compiled_partition_record> 
     };
 };
 
-/// One op of this family, a layer, or one of oneDNN's partitions; ready to be compiled. A layer is a MatMul of what
-/// (Dynamic)Dequantize gives, with what is around it: docs/reference.md.
+/// One op of this family, a layer, or one of oneDNN's partitions; ready to be compiled. A layer is a MatMul or a
+/// Convolution of what (Dynamic)Dequantize gives, with what is around it: docs/reference.md.
 class partition : public core::handle<core::partition_record> {
   public:
     using policy = dnnl::graph::partition::policy;

@@ -88,6 +88,7 @@ constexpr struct {
         {dnnl_graph_op_hard_sigmoid, "HardSigmoid"},
         {dnnl_graph_op_hard_swish, "HardSwish"},
         {dnnl_graph_op_leaky_relu, "LeakyReLU"},
+        {dnnl_graph_op_convolution, "Convolution"},
         {dnnl_graph_op_matmul, "MatMul"},
         {dnnl_graph_op_multiply, "Multiply"},
         {dnnl_graph_op_prelu, "PReLU"},

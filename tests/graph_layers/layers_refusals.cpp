@@ -1,6 +1,6 @@
 // Layers refuse wrong logical tensors at compile and missing buffers at execute, by status and message, and write
 // nothing. What DYNQUANT_VERBOSE=1, which ctest sets, prints of them: with the drop-in it also has the messages.
-#include "by_hand.hpp"
+#include "small_convolution.hpp"
 #include "support/onednn_isa.hpp"
 #include "support/program.hpp"
 
@@ -94,6 +94,34 @@ testing::AssertionResult batches_refuse(
 TEST(layers_refusals, batches_that_do_not_broadcast) {
     EXPECT_TRUE(batches_refuse({2}, {3}, lt(20, type::f32, 3, layout::strided),
             "weights: expected batch dims that broadcast with those of src, 2, given 3"));
+}
+
+/// Whether compile refuses the small convolution, of which only ranks are known before, with one logical tensor
+/// changed.
+testing::AssertionResult convolution_refuses(const lt &changed, const std::string &message) {
+    small_convolution p(true);
+    const lt x(0, type::u8, 4, layout::strided), x_real(3, type::f32, 4, layout::strided),
+            product(20, type::f32, 4, layout::strided);
+    p.ops[0] = {100, kind::DynamicDequantize, {x, p.x_scale, p.x_zp}, {x_real}, "dx"};
+    p.ops[2] = p.with_attributes({102, kind::Convolution, {x_real, p.w_real()}, {product}, "conv"});
+    const auto partitions = partitions_of(p);
+    if (partitions.size() != 1) return testing::AssertionFailure() << partitions.size() << " partitions";
+    if (compile(partitions.front(), p).run(p.data) != bytes_of(small_result))
+        return testing::AssertionFailure() << "the unchanged chain is wrong";
+    (changed.get_id() == 20 ? p.y : p.inputs[changed.get_id()]) = changed;
+    return refuses(
+            [&] { compile(partitions.front(), p); }, dnnl_invalid_shape, "op 102 'conv' (Convolution): " + message);
+}
+
+TEST(layers_refusals, dims_that_a_convolution_does_not_take) {
+    EXPECT_TRUE(convolution_refuses(u8(0, {1, 3, 3, 3}),
+            "weights: expected filters of 3 / 1 channels, those of a group of src (1x3x3x3), given 1 (2x1x2x2)"));
+    EXPECT_TRUE(convolution_refuses(
+            u8(0, {1, 1, 1, 3}), "expected a window no larger than the padded tensor, given one of 2x2 over 1x3"));
+    EXPECT_TRUE(convolution_refuses(f32(20, {1, 2, 3, 2}), "dst: expected dims 1x2x2x2, given 1x2x3x2"));
+    EXPECT_TRUE(convolution_refuses(lt(20, type::f32, {1, 2, 2, 2}, dims {8, 0, 2, 1}),
+            "dst: expected strides by which no two elements overlap, given 8x0x2x1"));
+    EXPECT_TRUE(convolution_refuses(u8(0, {1 << 15, 1, 1 << 15, 1 << 15}), "expected fewer than 2^44 elements in src and in weights"));
 }
 
 // Each side is small, so that compile knows only by the product that a list of its matrices would not fit in memory.
@@ -309,6 +337,36 @@ TEST(layers_verbose, ops_that_are_no_layer_say_why) {
     EXPECT_TRUE(contains(printed_of(p),
             line + "leave,cpu," + product + "oneDNN multiplies floats, as it is no layer: weights: expected the result "
                     + "of Dequantize or DynamicDequantize\n"));
+}
+
+TEST(layers_verbose, convolutions_that_are_no_layer_say_why) {
+    const auto says = [](const small_convolution &p, const std::string &why) {
+        return contains(printed_of(p),
+                line + "leave,cpu,op 102 'conv' (Convolution): oneDNN multiplies floats, as it is no layer: " + why
+                        + "\n");
+    };
+    small_convolution p(true);
+    p.ops[0] = by_channel({100, kind::DynamicDequantize, {p.x(), f32(1, {3})}, {p.x_real()}, "dx"}, 2);
+    EXPECT_TRUE(says(p, dx + "expected one scale for all of an image, given several"));
+    p.set_up();
+    p.ops[1] = by_channel({101, kind::DynamicDequantize, {p.w, f32(11, {2})}, {p.w_real()}, "dw"}, 3);
+    EXPECT_TRUE(says(p, dw + "expected one scale for all of a filter, given several"));
+    p.set_up();
+    p.ops[2].set_attr(attr::pads_begin, numbers {-1, 0});
+    EXPECT_TRUE(says(p, "pads_begin: expected values of 0 to 1073741824, given -1"));
+    p.set_up();
+    const auto bf16 = [](const lt &t) { return lt(t.get_id(), type::bf16, t.get_dims(), layout::strided); };
+    p.ops = {{100, kind::DynamicDequantize, {p.x(), p.x_scale, p.x_zp}, {bf16(p.x_real())}, "dx"},
+            by_channel({101, kind::DynamicDequantize, {p.w, p.w_scales, p.w_zps}, {bf16(p.w_real())}, "dw"}, 0),
+            p.with_attributes(
+                    {102, kind::Convolution, {bf16(p.x_real()), bf16(p.w_real())}, {bf16(p.product())}, "conv"})};
+    EXPECT_TRUE(says(p, dx + "dst: expected f32, given bf16"));
+    p.set_up();
+    p.ops.erase(p.ops.begin());
+    EXPECT_TRUE(says(p, "src: expected the result of Dequantize or DynamicDequantize"));
+    p.set_up();
+    p.ops.erase(p.ops.begin() + 1);
+    EXPECT_TRUE(says(p, "weights: expected the result of Dequantize or DynamicDequantize"));
 }
 
 TEST(layers_verbose, ops_that_onednn_fuses_right_are_left) {

@@ -3,29 +3,23 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
-#include <numeric>
 
 #include "quantization/shape.hpp"
 
 namespace dynquant::graph::core {
 namespace {
 
-/// For each matrix the indices of its parameters. The dims of q's src are those of the matrices' tensor. Where `along`
-/// has two dims, the first is walked block by block.
-std::vector<std::int64_t> parameter_indices(const quantization &q, const std::vector<size_t> &along) {
+std::vector<std::int64_t> parameter_indices(
+        const quantization &q, const std::vector<size_t> &walked, std::optional<size_t> blocked) {
     const auto &extents = q.src.dims;
     const auto strides = row_major(parameter_dims(extents, q.scales.block));
-    std::vector<size_t> walked(extents.size() - 2);
-    std::iota(walked.begin(), walked.end(), 0);
-    walked.insert(walked.end(), along.begin(), along.end());
     // Without rows there may be any number of matrices.
     if (std::ranges::any_of(walked, [&](size_t d) { return extents[d] == 0; })) return {};
-    const auto blocks = along.size() > 1 ? along.front() : extents.size();
     std::vector<std::int64_t> result {0};
     for (const auto d : walked) {
         std::vector<std::int64_t> repeated;
         for (const auto before : result)
-            for (std::int64_t i = 0; i < extents[d]; i += d == blocks ? q.scales.block[d] : 1)
+            for (std::int64_t i = 0; i < extents[d]; i += d == blocked ? q.scales.block[d] : 1)
                 repeated.push_back(before + i / q.scales.block[d] * strides[d]);
         result = std::move(repeated);
     }
@@ -34,9 +28,10 @@ std::vector<std::int64_t> parameter_indices(const quantization &q, const std::ve
 
 } // namespace
 
-side_parameters::side_parameters(const quantization &q, std::vector<size_t> along)
+side_parameters::side_parameters(
+        const quantization &q, const std::vector<size_t> &walked, std::optional<size_t> blocked)
     : are_one(std::ranges::all_of(parameter_dims(q.src.dims, q.scales.block), [](auto n) { return n <= 1; }))
-    , indices(are_one ? std::vector<std::int64_t> {0} : parameter_indices(q, along))
+    , indices(are_one ? std::vector<std::int64_t> {0} : parameter_indices(q, walked, blocked))
     , has_zero_points(q.zero_points.has_value()) {
     are_in_order = true;
     for (size_t i = 0; i < indices.size(); ++i)

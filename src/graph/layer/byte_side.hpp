@@ -1,21 +1,22 @@
-// One side of a layer's product: which of its parameters each row of x or column of w has, and how far its bytes lie
-// from their zero points.
+// One side of a layer's product: which of its parameters each row or image of x, or column of w has, and how far its
+// bytes lie from their zero points.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "graph/op_record.hpp"
 
 namespace dynquant::graph::core {
 
-/// Scales and zero points of one side of MatMul, in the order in which layers take them.
+/// Scales and zero points of one side of a product, in the order in which layers take them.
 struct side_parameters {
-    /// q: the statement of the side's Dequantize; along: the dims of its src that the parameters of a matrix are listed
-    /// along, the outer one first: that of x's rows, or of w's blocks of rows and columns.
-    side_parameters(const quantization &q, std::vector<size_t> along);
+    /// q: the statement of the side's Dequantize; walked: the dims of its src that the parameters are listed along, the
+    /// outer one first; blocked: the one of them that is walked block by block.
+    side_parameters(const quantization &q, const std::vector<size_t> &walked, std::optional<size_t> blocked = {});
 
-    bool are_one;                          // the same for all rows or columns
-    std::vector<std::int64_t> indices;     // where those of each matrix are given
+    bool are_one;                          // the same for all
+    std::vector<std::int64_t> indices;     // where they are given
     bool are_in_order = false;             // indices are 0, 1, 2, ...
     std::vector<float> scales;             // known ones, as `indices` order them; empty: given at the run
     std::vector<std::int32_t> zero_points; // likewise

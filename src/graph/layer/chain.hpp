@@ -1,6 +1,6 @@
 // src/graph/layer: ops of a oneDNN graph that are one layer of src/layers: (Dynamic)Dequantize of both sides of a
-// MatMul, and what is around it. It includes graph, layers, kernels/kernels.hpp and what graph may. Start here, then
-// find_chains.hpp, claims.hpp, claimed_layer.hpp and compiled_layer.hpp.
+// MatMul or a Convolution, and what is around it. It includes graph, layers, kernels/kernels.hpp and what graph may.
+// Start here, then find_chains.hpp, claims.hpp, claimed_layer.hpp and compiled_layer.hpp.
 #pragma once
 
 #include <memory>
@@ -14,13 +14,13 @@ namespace dynquant::graph::core {
 
 using op_pointer = std::shared_ptr<const op_record>;
 
-/// The inputs of MatMul.
+/// The inputs of MatMul and of Convolution.
 namespace matmul {
 enum input : size_t { src, weights, bias };
 }
 
-/// [Quantize of x ->] Dequantize of x and of w -> MatMul [-> post-ops] [-> Quantize]; or of w alone, and floats x,
-/// which end before Quantize. Each Quantize and Dequantize may be a dynamic one.
+/// [Quantize of x ->] Dequantize of x and of w -> MatMul or Convolution [-> post-ops] [-> Quantize]; or of w alone, and
+/// floats x, -> MatMul, which end before Quantize. Each Quantize and Dequantize may be a dynamic one.
 struct chain {
     std::vector<op_pointer> ops; // all of them, producers before consumers
     op_pointer quantize_x;       // or null

@@ -5,6 +5,7 @@
 
 #include "graph/execution.hpp"
 #include "graph/layer/constants.hpp"
+#include "graph/layer/convolution.hpp"
 #include "graph/layer/exact_product.hpp"
 #include "graph/layer/x_reader.hpp"
 #include "graph/logical_tensor.hpp"
@@ -29,14 +30,15 @@ class compiled_layer : public compiled {
         : label_(std::move(label))
         , s_(std::move(shapes))
         , is_joined_(s_.w.count() == 1)
-        , rows_(is_joined_ ? s_.x.count() * s_.x.rows : s_.x.rows)
+        , rows_(rows_of_layer())
+        , scaled_(s_.convolution ? s_.convolution->x[0] : rows_)
         , y_bytes_(bytes_of_element(s_.ports.back()))
         , y_is_empty_(volume(s_.y) == 0)
         , y_is_dense_(y_is_empty_ || s_.y_strides == row_major(s_.y))
         , tensor_strides_(strides_of_tensor())
         , tensor_is_dense_(tensor_strides_ == broadcast_strides(s_.y, s_.y))
         , x_(s_, kernels)
-        , constants_(s_, {rows_, x_.is_signed(), x_.parameters()}, label_, features_) {}
+        , constants_(s_, {x_of_layer(), x_.is_signed(), x_.parameters()}, label_, features_) {}
 
     std::string label() const override { return label_; }
     operation_info info() const override { return {kernel_kind::native, to_string(targets::strongest(features_))}; }
@@ -75,7 +77,8 @@ class compiled_layer : public compiled {
         layers::aligned_vector<std::int32_t> integer_sums;
         layers::aligned_vector<std::int16_t> words; // of x
         layers::weight_only_layer::memory of_narrow;
-        std::vector<byte> narrow_weights; // of one matrix, where they lie otherwise
+        std::vector<byte> narrow_weights;     // of one matrix, where they lie otherwise
+        layers::aligned_vector<byte> weights; // likewise, of 8 bits
     };
 
     /// x and its parameters of the rows of one layer, and where its result goes.
@@ -85,6 +88,12 @@ class compiled_layer : public compiled {
         std::int64_t matrix;    // of w
         std::int64_t largest_x; // |x - zero point|
     };
+
+    std::int64_t rows_of_layer() const {
+        if (s_.convolution) return volume(s_.y).value_or(0) / std::max<std::int64_t>(s_.w.columns, 1);
+        return is_joined_ ? s_.x.count() * s_.x.rows : s_.x.rows;
+    }
+    dims x_of_layer() const { return s_.convolution ? s_.convolution->x : dims {rows_, s_.x.columns}; }
 
     [[noreturn]] void refuse_null(size_t port) const {
         const auto &t = s_.ports[port];
@@ -104,7 +113,8 @@ class compiled_layer : public compiled {
     dims strides_of_tensor() const {
         if (s_.tensor == no_port) return {};
         const auto &t = s_.ports[s_.tensor];
-        return broadcast_strides(dims_of(t), strides_of(t), s_.y);
+        return permuted(
+                broadcast_strides(dims_of(t), strides_of(t), permuted_back(s_.y, s_.order_of_y)), s_.order_of_y);
     }
 
     /// Elements of the tensor that an Add takes, in the order of y's; null where the layer has none.
@@ -132,7 +142,7 @@ class compiled_layer : public compiled {
         const auto of_matrix = s_.x.rows * s_.w.columns;
         const auto *const tensor = read_tensor(m);
         auto *y = m.buffers.back();
-        if (!y_is_dense_) y = layers::workspace::ensure_size(m.y, static_cast<size_t>(count * of_matrix) * y_bytes_);
+        if (!y_is_dense_) y = layers::workspace::ensure_size(m.y, static_cast<size_t>(*volume(s_.y)) * y_bytes_);
         for (std::int64_t i = 0; i < (is_joined_ ? 1 : count); ++i) {
             const auto of_x = is_joined_ ? 0 : s_.x_of[static_cast<size_t>(i)];
             const auto of_w = s_.w_of[static_cast<size_t>(i)];
@@ -149,15 +159,21 @@ class compiled_layer : public compiled {
     template <typename T>
     std::span<const T> of_rows(std::span<const T> values, std::int64_t matrix) const {
         if (x_.parameters().are_one || values.empty()) return values;
-        return values.subspan(static_cast<size_t>(matrix * s_.x.rows), static_cast<size_t>(rows_));
+        return values.subspan(static_cast<size_t>(matrix * s_.x.rows), static_cast<size_t>(scaled_));
     }
 
     void run_part(const part_run &r, memory &m) const {
         if (s_.ops.is_weight_only()) return run_narrow(r, m);
-        if (!fits_s32(s_.x.columns, r.largest_x, r.part.largest_w)) return run_exactly(r, m);
+        if (!fits_s32(s_.w.rows, r.largest_x, r.part.largest_w) || !can_pad_with(r.args.x_zero_points))
+            return run_exactly(r, m);
         if (r.part.layer) return r.part.layer->run(r.args, m.of_layers);
+        if (s_.convolution) {
+            const layers::packed_layer packed(
+                    r.part.description, constants_.weights_of(m.buffers, r.matrix, m.weights), features_);
+            return layers::layer(packed, s_.convolution->x).run(r.args, m.of_layers);
+        }
         const layers::unpacked_operands o {static_cast<const byte *>(r.args.x), x_.is_signed(), rows_, s_.x.columns,
-                s_.w.columns, r.args.x_zero_points, constants_.weights_of(m.buffers, r.matrix),
+                s_.w.columns, r.args.x_zero_points, constants_.weights_of(m.buffers, r.matrix, m.weights),
                 constants_.weights_are_signed(), r.part.description.w_zero_points};
         if (layers::can_multiply_unpacked(o) && r.largest_x < 1 << 15) {
             auto *const sums =
@@ -183,23 +199,51 @@ class compiled_layer : public compiled {
         finish(r, sums, true);
     }
 
-    /// Computes what has sums that s32 does not hold.
+    /// Layers pad with bytes that are zero points.
+    bool can_pad_with(std::span<const std::int32_t> zero_points) const {
+        if (!s_.convolution || !s_.convolution->window.is_padded()) return true;
+        const std::int32_t low = x_.is_signed() ? -128 : 0;
+        return std::ranges::all_of(zero_points, [=](std::int32_t zp) { return zp >= low && zp <= low + 255; });
+    }
+
+    /// Computes what layers of integers do not: sums that s32 does not hold, padding that is no byte.
     void run_exactly(const part_run &r, memory &m) const {
         auto *const sums = layers::workspace::ensure_size(m.sums, static_cast<size_t>(rows_ * s_.w.columns));
-        multiply_exactly({static_cast<const byte *>(r.args.x), x_.is_signed(), rows_, s_.x.columns,
-                                 r.args.x_zero_points, constants_.weights_of(m.buffers, r.matrix),
-                                 constants_.weights_are_signed(), s_.w.columns, r.part.description.w_zero_points},
-                sums);
+        const auto *const x = static_cast<const byte *>(r.args.x);
+        const auto w = constants_.weights_of(m.buffers, r.matrix, m.weights);
+        const bool w_is_signed = constants_.weights_are_signed();
+        const auto &w_zero_points = r.part.description.w_zero_points;
+        if (const auto &c = s_.convolution)
+            convolve_exactly({x, x_.is_signed(), c->x_is_channels_last, c->x[0], c->x[1], c->groups, c->window,
+                                     r.args.x_zero_points, w, w_is_signed, s_.w.columns, w_zero_points},
+                    sums);
+        else
+            multiply_exactly({x, x_.is_signed(), rows_, s_.x.columns, r.args.x_zero_points, w, w_is_signed,
+                                     s_.w.columns, w_zero_points},
+                    sums);
         finish(r, sums, true);
     }
 
     /// Makes the result of sums, which have no terms of zero points left.
     void finish(const part_run &r, const void *sums, bool are_floats) const {
         layers::epilogue by {r.part.steps, r.part.description.result, nullptr, r.args.x_scales.data()};
-        by.row_stride = x_.parameters().are_one ? 0 : 1;
+        const auto &loops = *targets::pick(features_, layers::epilogue_table);
         const auto columns = s_.w.columns;
-        targets::pick(features_, layers::epilogue_table)
-                ->rows(by, {sums, are_floats, columns, r.args.y, columns, 1, r.args.tensor}, {0, rows_});
+        if (!s_.convolution) {
+            by.row_stride = x_.parameters().are_one ? 0 : 1;
+            return loops.rows(by, {sums, are_floats, columns, r.args.y, columns, 1, r.args.tensor}, {0, rows_});
+        }
+        const bool is_channels_last = s_.convolution->y_is_channels_last;
+        const auto positions = rows_ / scaled_, of_image = positions * columns;
+        for (std::int64_t image = 0; image < scaled_; ++image) {
+            if (!x_.parameters().are_one) by.x_scales = r.args.x_scales.data() + image;
+            loops.rows(by,
+                    {static_cast<const float *>(sums) + image * of_image, are_floats, columns,
+                            static_cast<byte *>(r.args.y) + static_cast<size_t>(image * of_image) * y_bytes_,
+                            is_channels_last ? columns : 1, is_channels_last ? 1 : positions,
+                            r.args.tensor ? r.args.tensor + image * of_image : nullptr},
+                    {0, positions});
+        }
     }
 
     /// Copies a dense y to one with strides.
@@ -212,8 +256,9 @@ class compiled_layer : public compiled {
 
     std::string label_;
     layer_shapes s_;
-    bool is_joined_;    // the rows of all matrices of x are those of one layer
-    std::int64_t rows_; // of a layer
+    bool is_joined_;      // the rows of all matrices of x are those of one layer
+    std::int64_t rows_;   // of the sums of a layer
+    std::int64_t scaled_; // rows or images of x that may have scales of their own
     size_t y_bytes_;
     bool y_is_empty_, y_is_dense_;
     dims tensor_strides_;

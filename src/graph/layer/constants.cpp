@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "elements/load_store.hpp"
+#include "graph/layer/convolution.hpp"
 #include "graph/layer/read_graph.hpp"
 #include "graph/logical_tensor.hpp"
 #include "graph/op_schema.hpp"
@@ -42,18 +43,23 @@ std::vector<double> attribute_values(const op_record &op, size_t i) {
     return result;
 }
 
-/// The dims of w that parameters are listed along: of integers one for each column, whether they differ or not.
-std::vector<size_t> along_matrix(const layer_shapes &s) {
-    if (s.ops.is_weight_only()) return matrix_parameters(*s.ops.product, *s.ops.dequantize_w).along;
-    return {s.of_w.src.dims.size() - (transposes(*s.ops.product, dnnl_graph_op_attr_transpose_b) ? 2 : 1)};
+/// Of integers one for each column or filter, whether they differ or not.
+side_parameters parameters_of_w(const layer_shapes &s) {
+    const auto rank = s.of_w.src.dims.size();
+    const auto column = static_cast<size_t>(column_dim(*s.ops.product, static_cast<int>(rank)));
+    if (s.convolution) return {s.of_w, {column}};
+    if (!s.ops.is_weight_only()) return {s.of_w, with_batch(rank, {column})};
+    const auto along = matrix_parameters(*s.ops.product, *s.ops.dequantize_w).along;
+    const auto blocked = along.size() > 1 ? std::optional(along.front()) : std::nullopt;
+    return {s.of_w, with_batch(rank, along), blocked};
 }
 
 } // namespace
 
-constants::constants(const layer_shapes &s, const x_side &x, std::string label, targets::features features)
+constants::constants(const layer_shapes &s, x_side x, std::string label, targets::features features)
     : s_(s)
-    , x_(x)
-    , of_w_(s.of_w, along_matrix(s))
+    , x_(std::move(x))
+    , of_w_(parameters_of_w(s))
     , per_matrix_(of_w_.are_one || s.w.count() == 0 ? 1 : std::ssize(of_w_.indices) / s.w.count())
     , label_(std::move(label))
     , features_(features)
@@ -83,8 +89,19 @@ std::shared_ptr<const binding> constants::of(port_buffers buffers) const {
     return bindings_.find_or_add([&](const binding &b) { return has_key(b, buffers); }, [&] { return bind(buffers); });
 }
 
-layers::constant_weights constants::weights_of(port_buffers buffers, std::int64_t matrix) const {
-    return {buffers[w_] + s_.w.offset(matrix), s_.w.column_stride, s_.w.row_stride, 0};
+layers::constant_weights constants::weights_of(
+        port_buffers buffers, std::int64_t matrix, layers::aligned_vector<std::byte> &copy) const {
+    if (!s_.convolution) return {buffers[w_] + s_.w.offset(matrix), s_.w.column_stride, s_.w.row_stride, 0};
+    auto w = s_.convolution->weights;
+    w.first = buffers[w_];
+    if (const auto &strides = s_.convolution->scattered_weights) {
+        const auto count = *volume(s_.convolution->w);
+        copy.resize(static_cast<size_t>(count));
+        for (std::int64_t i = 0; i < count; ++i)
+            copy[static_cast<size_t>(i)] = w.first[offset_of(i, s_.convolution->w, *strides)];
+        w.first = copy.data();
+    }
+    return w;
 }
 
 bool constants::has_key(const binding &b, port_buffers buffers) const {
@@ -149,6 +166,11 @@ auto constants::describe(port_buffers buffers, std::int64_t matrix, const Descri
     found.found->scales_by_row = !x_.parameters.are_one;
     auto d = by(read.g, *found.found);
     d.label = label_;
+    if constexpr (std::is_same_v<decltype(d), layers::layer_description>)
+        if (const auto &c = s_.convolution) {
+            d.x_is_channels_last = c->x_is_channels_last;
+            d.y_is_channels_last = c->y_is_channels_last;
+        }
     return d;
 }
 
@@ -200,6 +222,7 @@ std::shared_ptr<const binding> constants::bind(port_buffers buffers) const {
                         other.key.begin());
     });
     const auto largest_x = largest_difference(x_.is_signed, x_.parameters.zero_points);
+    layers::aligned_vector<std::byte> copy;
     for (std::int64_t i = 0; i < s_.w.count(); ++i) {
         binding::part &p = b->parts.emplace_back();
         if (s_.ops.is_weight_only()) {
@@ -211,12 +234,12 @@ std::shared_ptr<const binding> constants::bind(port_buffers buffers) const {
         for (const auto &step : p.description.post_ops)
             p.steps.push_back({step.what, step.a, step.b, step.table});
         p.largest_w = largest_difference(w_is_signed_, p.description.w_zero_points);
-        if (keeps_weights_ && fits_s32(s_.x.columns, largest_x, p.largest_w)) {
+        if (keeps_weights_ && fits_s32(s_.w.rows, largest_x, p.largest_w)) {
             const auto *before = packed_before ? packed_before->parts[static_cast<size_t>(i)].packed.get() : nullptr;
-            p.packed = before
-                    ? std::make_unique<const layers::packed_layer>(p.description, *before)
-                    : std::make_unique<const layers::packed_layer>(p.description, weights_of(buffers, i), features_);
-            p.layer = std::make_unique<const layers::layer>(*p.packed, dims {x_.rows, s_.x.columns});
+            p.packed = before ? std::make_unique<const layers::packed_layer>(p.description, *before)
+                              : std::make_unique<const layers::packed_layer>(
+                                      p.description, weights_of(buffers, i, copy), features_);
+            p.layer = std::make_unique<const layers::layer>(*p.packed, x_.shape);
         }
     }
     return b;

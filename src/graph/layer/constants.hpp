@@ -5,6 +5,7 @@
 #include "graph/layer/byte_side.hpp"
 #include "graph/layer/layer_shapes.hpp"
 #include "layers/epilogue/epilogue.hpp"
+#include "layers/gemm/aligned_vector.hpp"
 #include "layers/gemm/weights.hpp"
 #include "layers/layer/layer.hpp"
 #include "layers/layer/weight_only_layer.hpp"
@@ -32,19 +33,21 @@ struct binding {
 
 class constants {
   public:
-    /// What it has to know of the other side: all rows of a layer, and the parameters of x.
+    /// What it has to know of the other side: its shape in a layer, and the parameters of x.
     struct x_side {
-        std::int64_t rows;
+        dims shape;
         bool is_signed;
         const side_parameters &parameters;
     };
 
     /// `s` and the parameters of x outlive it.
-    constants(const layer_shapes &s, const x_side &x, std::string label, targets::features features);
+    constants(const layer_shapes &s, x_side x, std::string label, targets::features features);
 
     /// The binding of the constants that the buffers hold.
     std::shared_ptr<const binding> of(port_buffers buffers) const;
-    layers::constant_weights weights_of(port_buffers buffers, std::int64_t matrix) const;
+    /// Weights as they lie. copy: of those whose taps have several strides.
+    layers::constant_weights weights_of(
+            port_buffers buffers, std::int64_t matrix, layers::aligned_vector<std::byte> &copy) const;
     /// Narrow weights as the layer takes them. Those with strides of other orders are copied.
     const std::byte *narrow_weights_of(port_buffers buffers, std::int64_t matrix, std::vector<std::byte> &copy) const;
     bool weights_are_signed() const { return w_is_signed_; }

@@ -6,6 +6,7 @@
 #include "elements/load_store.hpp"
 #include "layers/gemm/zero_points.hpp"
 #include "parallel/parallel.hpp"
+#include "quantization/shape.hpp"
 
 namespace dynquant::graph::core {
 namespace {
@@ -33,6 +34,45 @@ void multiply_exactly(const exact_product &p, float *y) {
             y[i] = static_cast<float>(sum);
         }
     });
+}
+
+void convolve_exactly(const exact_convolution &c, float *y) {
+    const auto &window = c.window;
+    const auto positions = *volume(window.y), taps = *volume(window.kernel), of_image = *volume(window.x);
+    const auto of_group = c.channels / c.groups;
+    const auto channel_stride = c.x_is_channels_last ? 1 : of_image,
+               position_stride = c.x_is_channels_last ? c.channels : 1;
+    const auto one_sum = [&](std::int64_t image, std::int64_t position, std::int64_t filter) {
+        const std::int64_t of_x = layers::zero_point_of(c.x_zero_points, image),
+                           of_w = layers::zero_point_of(c.w_zero_points, filter);
+        const auto first_channel = filter / (c.filters / c.groups) * of_group;
+        wide sum = 0;
+        for (std::int64_t tap = 0; tap < taps; ++tap) {
+            std::int64_t at = 0, stride = 1, of_position = position, of_tap = tap;
+            bool is_inside = true;
+            for (auto d = window.rank(); d-- > 0;) {
+                const auto i = window.position(d, of_position % window.y[d], of_tap % window.kernel[d]);
+                is_inside &= i >= 0 && i < window.x[d];
+                at += i * stride;
+                stride *= window.x[d];
+                of_position /= window.y[d];
+                of_tap /= window.kernel[d];
+            }
+            if (!is_inside) continue;
+            const auto *const x = c.x + image * of_image * c.channels + at * position_stride;
+            const auto *const w = c.w.first + filter * c.w.of_filter + tap * c.w.of_tap;
+            for (std::int64_t k = 0; k < of_group; ++k)
+                sum += static_cast<wide>(value_of(x[(first_channel + k) * channel_stride], c.x_is_signed) - of_x)
+                        * (value_of(w[k * c.w.of_channel], c.w_is_signed) - of_w);
+        }
+        return static_cast<float>(sum);
+    };
+    const auto count = c.images * positions * c.filters;
+    parallel::for_each_part(
+            count, parallel::parts_for_items(count, count * taps * of_group), [&](parallel::range part) {
+                for (auto i = part.begin; i < part.end; ++i)
+                    y[i] = one_sum(i / c.filters / positions, i / c.filters % positions, i % c.filters);
+            });
 }
 
 void multiply_plainly(const layers::weight_only_weights &w, const float *x, std::int64_t rows, float *y) {

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "graph/check.hpp"
 #include "graph/execution.hpp"
+#include "graph/layer/convolution.hpp"
 #include "graph/layer/find_chains.hpp"
 #include "graph/logical_tensor.hpp"
 #include "graph/lowering.hpp"
@@ -55,7 +57,7 @@ class shaper {
             take_input(*op, i);
         if (&given == given_.product.get()) {
             s_.ops.product = op;
-            multiply(*op);
+            is_convolution(*op) ? convolve(*op) : multiply(*op);
         } else {
             infer_outputs(*op);
         }
@@ -131,16 +133,18 @@ class shaper {
         if (&given == given_.quantize_x.get()) s_.quantize_x = q;
     }
 
+    /// `made` as `read` lies: a layer reads what Dequantize takes, and not what it gives.
+    static c_logical_tensor lying_as(const c_logical_tensor &made, const c_logical_tensor &read) {
+        auto t = made;
+        std::ranges::copy(strides_of(read), t.layout.strides);
+        return t;
+    }
+
     void multiply(op_record &op) {
-        const auto &x = op.inputs[matmul::src], &w = op.inputs[matmul::weights];
-        // MatMul's matrices lie as Dequantize's src does, as a layer reads that and not what Dequantize gives.
-        const auto lie = [&](const c_logical_tensor &made, const c_logical_tensor &read) {
-            auto t = made;
-            std::ranges::copy(strides_of(read), t.layout.strides);
-            return t;
-        };
-        s_.x = matrices_of(op, "src", lie(x, s_.ops.x()), transposes(op, dnnl_graph_op_attr_transpose_a));
-        s_.w = matrices_of(op, "weights", lie(w, s_.ops.w()), transposes(op, dnnl_graph_op_attr_transpose_b));
+        const auto x = lying_as(op.inputs[matmul::src], s_.ops.x()),
+                   w = lying_as(op.inputs[matmul::weights], s_.ops.w());
+        s_.x = matrices_of(op, "src", x, transposes(op, dnnl_graph_op_attr_transpose_a));
+        s_.w = matrices_of(op, "weights", w, transposes(op, dnnl_graph_op_attr_transpose_b));
         if (s_.x.columns != s_.w.rows)
             refuse(op, dnnl_invalid_shape, "weights: expected ", s_.x.columns, " rows, as many as src has columns (",
                     describe_dims(x), "), given ", s_.w.rows, " (", describe_dims(w), ")");
@@ -159,6 +163,69 @@ class shaper {
             s_.w_of.push_back(offset_of(i, *batch, strides_of_w));
         }
         infer(op, op.outputs.front(), s_.y);
+    }
+
+    void convolve(op_record &op) {
+        const auto x = lying_as(op.inputs[matmul::src], s_.ops.x()),
+                   w = lying_as(op.inputs[matmul::weights], s_.ops.w());
+        if (x.ndims != w.ndims || w.ndims < 3)
+            refuse(op, dnnl_invalid_shape, "weights: expected as many dims as src has (", describe_dims(x),
+                    "), 3 or more, given ", describe_dims(w));
+        if (const auto why = why_no_window(op, w.ndims); !why.empty()) refuse(op, dnnl_invalid_arguments, why);
+        const auto of_x = order_of_data(op, x.ndims), of_w = order_of_weights(op, w.ndims);
+        auto &c = s_.convolution.emplace();
+        c.x = permuted(dims_of(x), of_x);
+        c.w = permuted(dims_of(w), of_w);
+        c.groups = groups_of(op);
+        if (c.groups < 1 || c.w[0] % c.groups != 0)
+            refuse(op, dnnl_invalid_shape, "groups: expected a divisor of the ", c.w[0], " filters, given ", c.groups);
+        if (c.x[1] % c.groups != 0 || c.x[1] / c.groups != c.w[1])
+            refuse(op, dnnl_invalid_shape, "weights: expected filters of ", c.x[1], " / ", c.groups,
+                    " channels, those of a group of src (", describe_dims(x), "), given ", c.w[1], " (",
+                    describe_dims(w), ")");
+        c.window = prefix_errors(op, [&] {
+            return layers::make_window(window_of(op), {c.x.begin() + 2, c.x.end()}, {c.w.begin() + 2, c.w.end()});
+        });
+        c.y = {c.x[0], c.w[0]};
+        c.y.insert(c.y.end(), c.window.y.begin(), c.window.y.end());
+        set_order_of_x(x, of_x);
+        set_strides_of_weights(permuted(strides_of(w), of_w));
+        s_.w = {{}, {}, volume(dims(c.w.begin() + 1, c.w.end())).value_or(most), c.w[0], 0, 0};
+        s_.y = permuted_back(c.y, of_x);
+        check_sizes(op);
+        s_.x_of = s_.w_of = {0};
+        infer(op, op.outputs.front(), s_.y);
+    }
+
+    /// Sets how a convolution takes x: channels first where it lies so, else channels last.
+    void set_order_of_x(const c_logical_tensor &x, const std::vector<size_t> &of_x) {
+        auto &c = *s_.convolution;
+        auto strides = permuted(strides_of(x), of_x), extents = c.x;
+        c.x_is_channels_last = !are_row_major(extents, strides);
+        if (c.x_is_channels_last) {
+            std::rotate(extents.begin() + 1, extents.begin() + 2, extents.end());
+            std::rotate(strides.begin() + 1, strides.begin() + 2, strides.end());
+        }
+        s_.x = {{extents.begin(), extents.end() - 2}, {strides.begin(), strides.end() - 2}, extents.end()[-2],
+                extents.end()[-1], strides.end()[-2], strides.end()[-1]};
+    }
+
+    void set_strides_of_weights(const dims &strides) {
+        auto &c = *s_.convolution;
+        std::int64_t of_tap = 0, taps = 1; // the stride of the taps so far
+        bool has_one_stride = true;
+        for (auto d = c.w.size(); d-- > 2;) {
+            if (c.w[d] == 1) continue;
+            has_one_stride &= taps == 1 || strides[d] == of_tap * taps;
+            if (taps == 1) of_tap = strides[d];
+            taps *= c.w[d];
+        }
+        c.weights.of_filter = strides[0];
+        c.weights.of_channel = strides[1];
+        c.weights.of_tap = of_tap;
+        if (has_one_stride || volume(c.w) == 0) return;
+        c.scattered_weights = strides;
+        c.weights = layers::constant_weights::of_filters(nullptr, c.w[1], taps);
     }
 
     void check_sizes(const op_record &op) const {
@@ -189,6 +256,21 @@ class shaper {
         set_final_shape(port, s_.y, s_.y_strides);
         s_.ports.push_back(port);
         s_.positions.push_back(position);
+        set_order_of_y();
+    }
+
+    /// Sets how the layer gives y: a convolution channels first where it lies so, else channels last.
+    void set_order_of_y() {
+        s_.order_of_y.resize(s_.y.size());
+        std::iota(s_.order_of_y.begin(), s_.order_of_y.end(), 0);
+        if (!s_.convolution) return;
+        auto order = order_of_data(*s_.ops.product, static_cast<int>(s_.y.size()));
+        auto &c = *s_.convolution;
+        c.y_is_channels_last = !are_row_major(c.y, permuted(s_.y_strides, order));
+        if (c.y_is_channels_last) std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+        s_.y = permuted(s_.y, order);
+        s_.y_strides = permuted(s_.y_strides, order);
+        s_.order_of_y = std::move(order);
     }
 
     /// Refuses ops that are not the layer that they seemed to be, now that all dims are known.
@@ -216,9 +298,16 @@ class shaper {
 
 } // namespace
 
+std::vector<size_t> with_batch(size_t rank, const std::vector<size_t> &behind) {
+    std::vector<size_t> result(rank - 2);
+    std::iota(result.begin(), result.end(), 0);
+    result.insert(result.end(), behind.begin(), behind.end());
+    return result;
+}
+
 std::string input_name(const op_record &op, size_t i) {
     if (const auto *schema = find_schema(op)) return schema->inputs[i].name;
-    if (op.kind != dnnl_graph_op_matmul) return concat("input ", i);
+    if (op.kind != dnnl_graph_op_matmul && !is_convolution(op)) return concat("input ", i);
     return i == matmul::src ? "src" : i == matmul::weights ? "weights" : "bias";
 }
 
@@ -230,6 +319,10 @@ bool matrices::are_dense() const {
     auto extents = batch, strides = strides_of_batch;
     extents.insert(extents.end(), {rows, columns});
     strides.insert(strides.end(), {row_stride, column_stride});
+    return are_row_major(extents, strides);
+}
+
+bool are_row_major(const dims &extents, const dims &strides) {
     const auto dense = row_major(extents);
     for (size_t d = 0; d < extents.size(); ++d)
         if (extents[d] > 1 && strides[d] != dense[d]) return false;

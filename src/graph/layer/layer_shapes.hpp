@@ -2,6 +2,8 @@
 #pragma once
 
 #include "graph/layer/chain.hpp"
+#include "layers/conv/window.hpp"
+#include "layers/gemm/weights.hpp"
 #include "quantization/shape.hpp"
 
 namespace dynquant::graph::core {
@@ -19,6 +21,21 @@ struct matrices {
     bool are_dense() const;
 };
 
+/// Whether elements lie one behind the other, the last dim's adjacent.
+bool are_row_major(const dims &extents, const dims &strides);
+
+/// A Convolution. Dims are in ONNX's order.
+struct convolution_shapes {
+    dims x, w, y;
+    std::int64_t groups;
+    layers::window window;
+    bool x_is_channels_last, y_is_channels_last; // as the layer takes x and gives y
+    layers::constant_weights weights;            // their strides
+    /// None where the taps of a filter have one stride. Else the strides of w by filter, channel and taps: it is
+    /// copied.
+    std::optional<dims> scattered_weights = {};
+};
+
 /// The buffers of a run, as layer_shapes::ports orders them.
 using port_buffers = std::span<std::byte *const>;
 
@@ -31,8 +48,13 @@ inline std::byte *at(port_buffers buffers, size_t port) {
 
 struct layer_shapes {
     chain ops; // copies, with final ports
+    /// Of a Convolution, x is the matrices of its last two dims in the order in which the layer takes it, and w stands
+    /// for one matrix of a column for each filter, whose strides are not read.
     matrices x, w;
+    std::optional<convolution_shapes> convolution;
+    /// In the order in which the layer gives it. order_of_y: which dims of the op these are.
     dims y, y_strides;
+    std::vector<size_t> order_of_y;
     /// For each matrix of y, the one of x and of w.
     std::vector<std::int64_t> x_of, w_of;
     quantization of_x, of_w; // the statements of both Dequantize
@@ -49,6 +71,9 @@ struct layer_shapes {
         return input < op.inputs.size() ? port_of(op.inputs[input].id) : no_port;
     }
 };
+
+/// The dims of a batch, and then those behind.
+std::vector<size_t> with_batch(size_t rank, const std::vector<size_t> &behind);
 
 /// What messages call an input of an op.
 std::string input_name(const op_record &op, size_t i);

@@ -7,6 +7,7 @@
 #include "elements/ceil_div.hpp"
 #include "elements/table.hpp"
 #include "graph/attributes.hpp"
+#include "graph/layer/convolution.hpp"
 #include "graph/logical_tensor.hpp"
 #include "graph/op_schema.hpp"
 #include "graph/refusal.hpp"
@@ -64,7 +65,7 @@ class reader {
             for (const auto &t : ops[i]->outputs)
                 producers_[t.id] = i;
         for (const auto &o : ops)
-            if (o->kind == dnnl_graph_op_matmul)
+            if (o->kind == dnnl_graph_op_matmul || is_convolution(*o))
                 for (size_t i = 0; i < std::min<size_t>(o->inputs.size(), matmul::bias); ++i)
                     multiplied_.insert(o->inputs[i].id);
     }
@@ -83,6 +84,7 @@ class reader {
         if (o.is_left_to_onednn) return read_function(o, op::other);
         switch (o.kind) {
             case dnnl_graph_op_matmul:
+            case dnnl_graph_op_convolution:
                 if (is_read_as_product(o)) return;
                 break;
             case dnnl_graph_op_quantize:
@@ -99,13 +101,11 @@ class reader {
             case dnnl_graph_op_subtract: return read_function(o, op::sub);
             case dnnl_graph_op_divide: return read_function(o, op::div);
             case dnnl_graph_op_bias_add:
-                if (has_channels_last(o, true)) return read_function(o, op::add);
+                if (has_channels_of_product(o)) return read_function(o, op::add);
                 break;
-            case dnnl_graph_op_prelu: {
-                const auto *by_channel = find_attribute<bool>(o, dnnl_graph_op_attr_per_channel_broadcast);
-                if (has_channels_last(o, !by_channel || *by_channel)) return read_function(o, op::prelu);
+            case dnnl_graph_op_prelu:
+                if (!takes_channels(o) || has_channels_of_product(o)) return read_function(o, op::prelu);
                 break;
-            }
             default: break;
         }
         read_function(o, op::other);
@@ -181,42 +181,86 @@ class reader {
     /// The shape that the tensor or what makes it tells: programs leave the dims of what an op gives to oneDNN.
     std::optional<dims> shape_of(const c_logical_tensor &t) const {
         if (dims_known(t)) return dims_of(t);
-        if (const auto found = on_chain_.find(t.id); found != on_chain_.end()) return found->second;
+        if (const auto found = on_chain_.find(t.id); found != on_chain_.end()) return found->second.shape;
         const auto *maker = dequantize_of(t);
         return maker && dims_known(maker->inputs.front()) ? std::optional(dims_of(maker->inputs.front()))
                                                           : std::nullopt;
     }
 
-    /// Whether it may be of each run, as a residual is: it has several rows, or all elements of the product. Others are
-    /// parameters by column, which seldom change.
-    bool is_summand(const op_record &o, const c_logical_tensor &t, const dims &product) const {
-        const auto shape = shape_of(t);
-        if (o.kind != dnnl_graph_op_add || t.data_type != dnnl_f32 || !is_known(shape) || multiplied_.contains(t.id))
-            return false;
-        const bool has_one_row = shape->empty() || volume(dims(shape->begin(), shape->end() - 1)) == 1;
-        return !has_one_row || (*shape == product && t.property != dnnl_graph_tensor_property_constant);
+    /// What comes from a product. Its dims are in the order of the op, and perhaps unknown.
+    struct chained {
+        dims shape;
+        const op_record *product;
+
+        int rank() const { return static_cast<int>(shape.size()); }
+        size_t channel() const { return static_cast<size_t>(channel_dim(*product, rank())); }
+    };
+
+    /// Whether a vector is one for the channels, which data_format places.
+    static bool takes_channels(const op_record &o) {
+        const auto *by_channel = find_attribute<bool>(o, dnnl_graph_op_attr_per_channel_broadcast);
+        return o.kind == dnnl_graph_op_bias_add || (o.kind == dnnl_graph_op_prelu && (!by_channel || *by_channel));
+    }
+    bool has_channels_of_product(const op_record &o) const {
+        const auto from = on_chain_.find(o.inputs.front().id);
+        if (from == on_chain_.end()) return false;
+        const auto *format = find_attribute<std::string>(o, dnnl_graph_op_attr_data_format);
+        const bool is_last = !format || *format == "NXC";
+        return from->second.channel() == (is_last ? from->second.shape.size() - 1 : 1);
     }
 
-    size_t operand(const op_record &o, size_t input, const dims &product) {
+    /// The shape by which an operand broadcasts to what comes from a product.
+    std::optional<dims> operand_shape(const op_record &o, const c_logical_tensor &t, const chained &from) const {
+        auto shape = shape_of(t);
+        if (!shape || shape->size() != 1 || !takes_channels(o)) return shape;
+        dims along(from.shape.size(), 1);
+        along[from.channel()] = shape->front();
+        return along;
+    }
+
+    /// Such a shape in the order of the matcher's sums.
+    static dims in_order_of_sums(dims shape, const chained &from) {
+        const auto order = order_of_data(*from.product, from.rank());
+        if (shape.empty() || std::ranges::is_sorted(order)) return shape;
+        shape.insert(shape.begin(), from.shape.size() - std::min(shape.size(), from.shape.size()), 1);
+        return permuted(shape, order);
+    }
+
+    /// Whether it may be of each run, as a residual is: it differs from row to row, or has all elements of the product.
+    /// Others are parameters by channel, which seldom change.
+    bool is_summand(const op_record &o, const c_logical_tensor &t, const chained &from) const {
+        const auto shape = operand_shape(o, t, from);
+        if (o.kind != dnnl_graph_op_add || t.data_type != dnnl_f32 || !is_known(shape) || multiplied_.contains(t.id)
+                || shape->size() > from.shape.size())
+            return false;
+        const auto first = from.shape.size() - shape->size();
+        bool is_by_channel = true;
+        for (size_t d = 0; d < shape->size(); ++d)
+            is_by_channel &= d + first == from.channel() || (*shape)[d] == 1;
+        return !is_by_channel || (*shape == from.shape && t.property != dnnl_graph_tensor_property_constant);
+    }
+
+    size_t operand(const op_record &o, size_t input, const chained &from) {
         const auto &t = o.inputs[input];
-        const auto index = is_operand(t) ? add_floats(o, input, dims_of(t)) : value_of(t);
+        const auto index =
+                is_operand(t) ? add_floats(o, input, in_order_of_sums(*operand_shape(o, t, from), from)) : value_of(t);
         result_.ids[index] = t.id;
-        if (is_summand(o, t, product)) {
+        if (is_summand(o, t, from)) {
             auto &value = result_.g.values[index];
             value.is_summand = true;
-            value.shape = shape_of(t);
+            value.shape = in_order_of_sums(*operand_shape(o, t, from), from);
         }
         return index;
     }
 
     /// The dims of what a function gives; unknown ones where an operand may broadcast them.
-    dims shape_behind(const op_record &o, const dims &product) const {
-        std::optional<dims> result = product;
+    dims shape_behind(const op_record &o, const chained &from) const {
+        std::optional<dims> result = from.shape;
         for (const auto &t : o.inputs) {
-            const auto shape = shape_of(t);
+            const auto shape = operand_shape(o, t, from);
             result = is_known(shape) && is_known(result) ? broadcast_shape(*shape, *result) : std::nullopt;
         }
-        return result.value_or(dims(product.size(), unknown));
+        return result.value_or(dims(from.shape.size(), unknown));
     }
 
     void read_function(const op_record &o, op what, std::initializer_list<const char *> attributes = {}) {
@@ -240,7 +284,8 @@ class reader {
                 result_.g.nodes[index].attributes[name] = list->front();
         }
         if (is_function && o.outputs.front().data_type == dnnl_f32)
-            on_chain_.emplace(o.outputs.front().id, shape_behind(o, on_chain_.at(from->id)));
+            on_chain_.emplace(o.outputs.front().id,
+                    chained {shape_behind(o, on_chain_.at(from->id)), on_chain_.at(from->id).product});
     }
 
     /// Without broadcasting all inputs have one shape, for which numpy's rule is the same.
@@ -249,14 +294,6 @@ class reader {
         if (!broadcast || *broadcast == "numpy") return true;
         const auto first = shape_of(o.inputs.front());
         return is_known(first) && std::ranges::all_of(o.inputs, [&](const auto &t) { return shape_of(t) == first; });
-    }
-
-    /// by_channel: whether a vector is one for the channels, which data_format places.
-    static bool has_channels_last(const op_record &o, bool by_channel) {
-        if (!by_channel) return true;
-        const auto *format = find_attribute<std::string>(o, dnnl_graph_op_attr_data_format);
-        const auto &x = o.inputs.front();
-        return !format || *format == "NXC" || (rank_known(x) && x.ndims == 2);
     }
 
     // ---- Products ----
@@ -272,7 +309,7 @@ class reader {
         const auto *x = dequantize_of(o.inputs[matmul::src]), *w = dequantize_of(o.inputs[matmul::weights]);
         if (!x && !w) return false;
         auto why = !w ? std::string("weights: expected the result of Dequantize or DynamicDequantize")
-                : x   ? why_no_product(o, *x, *w)
+                : x   ? (is_convolution(o) ? why_no_convolution(o, *x, *w) : why_no_product(o, *x, *w))
                       : why_not_weight_only(o, *w);
         if (!why.empty()) {
             result_.why_no_layer[position_] = std::move(why);
@@ -313,34 +350,86 @@ class reader {
         return {};
     }
 
+    std::string why_no_convolution(const op_record &o, const op_record &x, const op_record &w) const {
+        for (const auto *d : {&x, &w})
+            if (const auto why = why_not_read(*d, {data_type::s8, data_type::u8}); !why.empty())
+                return concat(label(*d), ": ", why);
+        const auto &wt = w.inputs.front(), &xt = x.inputs.front(), &y = o.outputs.front();
+        if (!dims_known(wt) || wt.ndims < 3)
+            return concat("weights: expected known dims, at least 3, given ", describe_dims(wt));
+        if (xt.ndims != wt.ndims)
+            return concat("src: expected rank ", wt.ndims, ", that of weights, given ", describe_dims(xt));
+        if (y.data_type != dnnl_f32) return concat("dst: expected f32, given ", name_of(y.data_type));
+        if (auto why = why_no_window(o, wt.ndims); !why.empty()) return why;
+        const auto of_x = varying_dims(x, xt), of_w = varying_dims(w, wt);
+        if (!of_x) return concat(label(x), ": expected known dims of src, given ", describe_dims(xt));
+        for (size_t d = 1; d < of_x->size(); ++d)
+            if (of_x->at(d)) return concat(label(x), ": expected one scale for all of an image, given several");
+        for (size_t d = 0; d < of_w->size(); ++d)
+            if (of_w->at(d) && d != static_cast<size_t>(column_dim(o, wt.ndims)))
+                return concat(label(w), ": expected one scale for all of a filter, given several");
+        try {
+            shape_of_sums(o, xt, wt);
+        } catch (const error &e) {
+            return e.what();
+        }
+        return {};
+    }
+
+    /// ONNX's dims; unknown ones where those of x are. Throws for a window that does not fit.
+    static dims shape_of_sums(const op_record &o, const c_logical_tensor &xt, const c_logical_tensor &wt) {
+        const auto order = order_of_data(o, xt.ndims);
+        if (!dims_known(xt)) return dims(static_cast<size_t>(xt.ndims), unknown);
+        return shape_of_convolution(
+                o, permuted(dims_of(xt), order), permuted(dims_of(wt), order_of_weights(o, wt.ndims)));
+    }
+
+    void set_window(const op_record &o, match::node &n) const {
+        auto window = window_of(o);
+        n.attributes["group"] = groups_of(o);
+        n.attributes["auto_pad"] = std::move(window.auto_pad);
+        n.attributes["strides"] = std::move(window.strides);
+        n.attributes["dilations"] = std::move(window.dilations);
+        n.attributes["pads"] = std::move(window.pads);
+    }
+
     void read_product(const op_record &o, const op_record &x, const op_record &w) {
-        const auto &wt = w.inputs.front();
-        const bool is_transposed = transposes(o, dnnl_graph_op_attr_transpose_b);
-        const auto inner = wt.dims[wt.ndims - (is_transposed ? 1 : 2)];
-        const auto column = wt.ndims - (is_transposed ? 2 : 1);
+        const auto &wt = w.inputs.front(), &y = o.outputs.front();
+        const auto column = column_dim(o, wt.ndims);
         const auto varying = *varying_dims(w, wt);
         const auto counts = !varying.empty() && varying[static_cast<size_t>(column)] ? wt.dims[column] : 1;
-        const auto &y = o.outputs.front();
+        const auto shape_of_w = is_convolution(o) ? permuted(dims_of(wt), order_of_weights(o, wt.ndims))
+                                                  : dims {wt.dims[2 * wt.ndims - 3 - column], wt.dims[column]};
+        const auto shape =
+                is_convolution(o) ? shape_of_sums(o, x.inputs.front(), wt) : shape_of_product(o, x.inputs.front(), wt);
 
-        const auto weights = add_value("weights", from_onednn(wt.data_type), dims {inner, wt.dims[column]});
-        result_.g.values[weights].known =
-                match::constant {from_onednn(wt.data_type), {inner, wt.dims[column]}, nullptr};
+        const auto weights = add_value("weights", from_onednn(wt.data_type), shape_of_w);
+        result_.g.values[weights].known = match::constant {from_onednn(wt.data_type), shape_of_w, nullptr};
         std::vector<size_t> inputs {value_of(x.inputs.front()), weights};
         if (has_zps(x) || has_zps(w))
             inputs.push_back(has_zps(x) ? add_value("zps of x", data_type::s32, dims {1}) : none);
         if (has_zps(w))
             inputs.push_back(add_constant(concat("zps of ", label(w)), data_type::s32, dims {counts},
                     constants_.integers(w, input::zps, counts)));
-        const auto shape = shape_of_product(o, x.inputs.front(), wt);
         const auto sums = add_value("sums", data_type::s32, shape);
-        result_.products[position_] = add_node(op::mat_mul_integer, std::move(inputs), sums);
+        const auto node = result_.products[position_] =
+                add_node(is_convolution(o) ? op::conv_integer : op::mat_mul_integer, std::move(inputs), sums);
+        if (is_convolution(o)) set_window(o, result_.g.nodes[node]);
+        const chained result {permuted_back(shape, order_of_data(o, static_cast<int>(shape.size()))), &o};
         const auto floats = inner_value(y), scale = inner_value(y),
                    x_scale = add_value("scale of x", data_type::f32, dims {1});
         add_node(op::cast, {sums}, floats);
-        add_node(op::mul, {x_scale, add_floats(w, input::scales, {counts})}, scale);
+        add_node(op::mul, {x_scale, add_floats(w, input::scales, by_channel(counts, result))}, scale);
         const auto products = before_bias(o);
         add_node(op::mul, {floats, scale}, products);
-        read_bias(o, products, shape);
+        read_bias(o, products, result);
+    }
+
+    /// The shape of one value for each channel, as the matcher's sums have them.
+    static dims by_channel(std::int64_t count, const chained &of) {
+        dims shape {count};
+        if (is_convolution(*of.product)) shape.resize(of.shape.size() - 1, 1);
+        return shape;
     }
 
     /// What the bias is added to; the product's result where it has none.
@@ -349,20 +438,24 @@ class reader {
         return o.inputs.size() > matmul::bias ? inner_value(y) : value_of(y);
     }
 
-    void read_bias(const op_record &o, size_t products, const dims &shape) {
+    void read_bias(const op_record &o, size_t products, chained result) {
         const auto &y = o.outputs.front();
         if (o.inputs.size() > matmul::bias) {
             const auto &bias = o.inputs[matmul::bias];
+            const auto shape_of_bias = [&] {
+                return is_convolution(o) && bias.ndims == 1 ? by_channel(bias.dims[0], result) : dims_of(bias);
+            };
             add_node(op::add,
-                    {products, is_operand(bias) ? add_floats(o, matmul::bias, dims_of(bias)) : value_of(bias)},
+                    {products, is_operand(bias) ? add_floats(o, matmul::bias, shape_of_bias()) : value_of(bias)},
                     value_of(y));
         }
-        on_chain_.emplace(y.id, shape);
+        on_chain_.emplace(y.id, std::move(result));
     }
 
     // ---- Products of floats by narrow weights ----
 
     std::string why_not_weight_only(const op_record &o, const op_record &w) const {
+        if (is_convolution(o)) return "src: expected the result of Dequantize or DynamicDequantize";
         const auto why_not = why_not_read(w,
                 {data_type::s8, data_type::u8, data_type::s4, data_type::u4, data_type::f8_e4m3, data_type::f8_e5m2});
         if (!why_not.empty()) return concat(label(w), ": ", why_not);
@@ -401,7 +494,7 @@ class reader {
         const auto products = before_bias(o);
         result_.g.values[products].shape = shape;
         result_.products[position_] = add_node(op::mat_mul, {value_of(o.inputs[matmul::src]), real}, products);
-        read_bias(o, products, shape);
+        read_bias(o, products, {shape, &o});
     }
 
     /// With batches. The tensors are those that Dequantize reads; the rank of x is known.
@@ -426,21 +519,23 @@ class reader {
             return false;
         const auto varying = varying_dims(o, src);
         if (!varying) return false;
-        // A layer quantizes with one scale, or with one for each column, which is the last dim of MatMul's dst.
+        const auto &from = on_chain_.at(src.id);
+        // A layer quantizes with one scale, or with one for each channel.
         std::int64_t count = 1;
         for (size_t d = 0; d < varying->size(); ++d)
             if ((*varying)[d]) {
-                if (d + 1 != varying->size() || src.dims[d] == unknown) return false;
+                if (d != from.channel() || src.dims[d] == unknown) return false;
                 count = src.dims[d];
             }
+        const auto shape = by_channel(count, from);
         auto at = value_of(src);
         const auto behind = [&](op what, size_t operand) {
             const auto to = inner_value(dst);
             add_node(what, {at, operand}, to);
             at = to;
         };
-        behind(op::div, add_floats(o, input::scales, {count}));
-        if (has_zps(o)) behind(op::add, add_floats(o, input::zps, {count}));
+        behind(op::div, add_floats(o, input::scales, shape));
+        if (has_zps(o)) behind(op::add, add_floats(o, input::zps, shape));
         add_node(op::quantize_linear, {at, add_constant("one", data_type::f32, dims {}, std::vector<float> {1.0F})},
                 value_of(dst));
         return true;
@@ -450,7 +545,7 @@ class reader {
     const constant_source &constants_;
     std::map<size_t, size_t> producers_; // positions of ops, by id of a logical tensor
     std::map<size_t, size_t> values_;    // by id of a logical tensor
-    std::map<size_t, dims> on_chain_;    // of floats that come from a product, by id: its dims
+    std::map<size_t, chained> on_chain_; // floats that come from a product, by id
     std::set<size_t> multiplied_;        // ids of what MatMuls multiply
     size_t position_ = 0;                // of the op that is read
     layer_graph result_;

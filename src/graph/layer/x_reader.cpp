@@ -27,12 +27,18 @@ void copy_matrix(const T *from, const matrices &of, T *to) {
     });
 }
 
+/// The dims of x that have scales of their own: of batches and rows, or of images.
+std::vector<size_t> dims_of_scales(const layer_shapes &s) {
+    if (s.convolution) return {0};
+    const auto rank = s.of_x.src.dims.size();
+    return with_batch(rank, {rank - (transposes(*s.ops.product, dnnl_graph_op_attr_transpose_a) ? 1 : 2)});
+}
+
 } // namespace
 
 x_reader::x_reader(const layer_shapes &s, kernels::kernel_list kernels)
     : s_(s)
-    , parameters_(
-              s.of_x, {s.of_x.src.dims.size() - (transposes(*s.ops.product, dnnl_graph_op_attr_transpose_a) ? 1 : 2)})
+    , parameters_(s.of_x, s.ops.is_weight_only() ? std::vector<size_t> {} : dims_of_scales(s))
     , is_signed_(s.ops.x().data_type == dnnl_s8)
     , is_dense_(s.x.are_dense()) {
     if (const auto &q = s.ops.quantize_x) {

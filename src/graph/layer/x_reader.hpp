@@ -1,5 +1,5 @@
-// x of a layer at each run: its bytes, after a Quantize that belongs to the layer, and the parameters of its rows. Of a
-// weight-only layer floats, without parameters.
+// x of a layer at each run: its bytes, after a Quantize that belongs to the layer, and the parameters of its rows or
+// images. Of a weight-only layer floats, without parameters.
 #pragma once
 
 #include "graph/layer/byte_side.hpp"
