@@ -92,6 +92,40 @@ TEST(graph_no_allocation, in_a_layer_whose_weights_are_constant) {
     EXPECT_EQ(y, std::vector<std::int8_t>(rows * columns, 19)); // (48 * 1 * 2 * 0.125 + 1) * 2 - 7
 }
 
+TEST(graph_no_allocation, in_a_convolution_whose_weights_are_constant) {
+    for (const bool is_ncx : {false, true}) {
+        const dims of_x = is_ncx ? dims {2, 4, 6, 7} : dims {2, 6, 7, 4},
+                   of_y = is_ncx ? dims {2, 8, 6, 7} : dims {2, 6, 7, 8};
+        const lt x = u8(0, of_x), x_scale = f32(1, {1}), x_zp = s32(2, {1}), x_real = f32(3, of_x);
+        const lt w(10, type::s8, {8, 4, 3, 3}, layout::strided, lt::property_type::constant);
+        const lt w_scale = f32(11, {1}), w_real = f32(13, {8, 4, 3, 3}), y = f32(20, of_y);
+        dg::op convolution(102, kind::Convolution, {x_real, w_real}, {y}, "convolution");
+        using numbers = std::vector<std::int64_t>;
+        convolution.set_attr(attr::strides, numbers {1, 1}).set_attr(attr::dilations, numbers {1, 1});
+        convolution.set_attr(attr::pads_begin, numbers {1, 1}).set_attr(attr::pads_end, numbers {1, 1});
+        convolution.set_attr<std::string>(attr::data_format, is_ncx ? "NCX" : "NXC");
+        convolution.set_attr<std::string>(attr::weights_format, "OIX");
+        dg::graph graph(dg::engine::kind::cpu);
+        graph.add_op(dg::op(100, kind::DynamicDequantize, {x, x_scale, x_zp}, {x_real}, "dx"));
+        graph.add_op(dg::op(101, kind::DynamicDequantize, {w, w_scale}, {w_real}, "dw"));
+        graph.add_op(convolution);
+        graph.finalize();
+        const auto partitions = graph.get_partitions();
+        ASSERT_EQ(partitions.size(), 1U);
+        std::vector<std::uint8_t> from(2 * 4 * 6 * 7, 5);
+        std::vector<std::int8_t> weights(8 * 4 * 9, 3);
+        std::vector<float> scale_of_x {0.5F}, scale_of_w {0.25F}, to(2 * 8 * 6 * 7);
+        std::vector<std::int32_t> zp {4};
+        EXPECT_EQ(allocations_of(partitions.front().compile({x, x_scale, x_zp, w, w_scale}, {y}, cpu()),
+                          {tensor_of(x, from), tensor_of(x_scale, scale_of_x), tensor_of(x_zp, zp),
+                                  tensor_of(w, weights), tensor_of(w_scale, scale_of_w)},
+                          {tensor_of(y, to)}),
+                0);
+        EXPECT_EQ(to.front(), 4 * 4 * 3 * 0.125F);             // a corner has four taps
+        EXPECT_EQ(to[is_ncx ? 8 : 8 * 8], 4 * 9 * 3 * 0.125F); // the second column of the second line
+    }
+}
+
 TEST(graph_no_allocation, in_a_layer_whose_constant_weights_stay_narrow) {
     const lt x = f32(0, {5, 32}), scale = f32(11, {1}), real = f32(13, {32, 8}), product = f32(20, {5, 8}),
              summand = f32(21, {5, 8}), y = f32(22, {5, 8});
