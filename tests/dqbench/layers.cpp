@@ -53,6 +53,34 @@ TEST(dqbench_layers, bounds_of_products_hold_other_orders) {
     EXPECT_LE(y.bounds[0], 32); // 12 roundings of 2^25
 }
 
+TEST(dqbench_layers, convolutions_are_exact) {
+    // x less 3 is -2 -1 0, 1 2 3, 4 5 6; the filters less 0 and 1 are 1 0, 0 1 and 1 -2, 0 2. SAME_UPPER pads one line
+    // below and one column behind.
+    const integers data {1, 2, 3, 4, 5, 6, 7, 8, 9};
+    const along_axis of_data {{0.5F}, {3}};
+    convolution_attributes a {true, true, 1, "None", {1, 1}, {1, 1}, {0, 0, 0, 0}};
+    const auto oix = known({2, 1, 2, 2}, {1, 0, 0, 1, 2, -1, 1, 3}),
+               xio = known({2, 2, 1, 2}, {1, 2, 0, -1, 0, 1, 1, 3});
+    const auto y = convolution(a, known({1, 1, 3, 3}, data), of_data, oix, {{2, 0.25F}, {0, 1}, 0});
+    EXPECT_EQ(y.extents, (dims {1, 2, 2, 2}));
+    EXPECT_EQ(y.values, (floats {0, 2, 6, 8, 0.5F, 0.625F, 0.875F, 1}));
+    a.is_oix = a.is_ncx = false;
+    EXPECT_EQ(convolution(a, known({1, 3, 3, 1}, data), of_data, xio, {{2, 0.25F}, {0, 1}, 3}).values,
+            (floats {0, 0.5F, 2, 0.625F, 6, 0.875F, 8, 1}));
+    a = {true, true, 1, "SAME_UPPER", {1, 1}, {1, 1}, {}};
+    EXPECT_EQ(convolution(a, known({1, 1, 3, 3}, data), of_data, oix, {{2, 0.25F}, {0, 1}, 0}).values,
+            (floats {0, 2, 0, 6, 8, 3, 4, 5, 6, 0.5F, 0.625F, 0, 0.875F, 1, 0.375F, -0.75F, -0.875F, 0.75F}));
+    // Two groups of a channel, every second element of a line, pads of 1 and taps 2 apart: 0 5 | 0 7 and 5 7 | 7 8.
+    a = {true, true, 2, "None", {2}, {2}, {1, 1}};
+    const auto groups =
+            convolution(a, known({1, 2, 4}, {4, 5, 6, 7, 1, 7, 3, 8}), {{1}}, known({2, 1, 2}, {10, 1, 1, 100}), {{1}});
+    EXPECT_EQ(groups.extents, (dims {1, 2, 2}));
+    EXPECT_EQ(groups.values, (floats {5, 57, 700, 807}));
+    EXPECT_FALSE(fits(a, {1, 3, 4}, {2, 1, 2}));
+    EXPECT_FALSE(fits(a, {1, 2, 4}, {2, 1, 4}));
+    EXPECT_TRUE(fits(a, {1, 2, 4}, {2, 1, 3}));
+}
+
 TEST(dqbench_layers, quantizes_and_tells_ties) {
     // Quotients 4 1.5 12 3.5, and 1 more: 2.5 and 4.5 are ties. The bounds are far below a step.
     const auto y = quantize(product(x, of_x, false, w, of_w, false), {{0.25F}, {1}}, -128, 10);

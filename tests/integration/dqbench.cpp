@@ -339,6 +339,25 @@ TEST_F(dqbench, layers_have_a_table_of_times) {
             EXPECT_TRUE(contains(out, "perf,dynamic_matmul.json," + extents + "," + weights + ",0,1,layer,")) << out;
 }
 
+TEST_F(dqbench, layers_of_convolutions_are_exact) {
+    for (const std::string file :
+            {"nxc.json --in-shapes=0:2x9x7x6+4:3x3x6x5", "ncx_2.json --in-shapes=0:2x6x9x7+4:5x6x3x2"}) {
+        const auto out = succeed("layers --case=layers/dynamic_convolution_" + file);
+        EXPECT_TRUE(contains(out, "0:PASSED (a layer of 3 ops, ")) << out;
+        EXPECT_TRUE(contains(out, "    onednn: 0 of ")) << out;
+    }
+    const auto table = succeed("layers --table=convolutions --max-ms-per-prb=1");
+    EXPECT_TRUE(contains(table, "perf,dynamic_convolution_nxc_2.json,1x224x224x3*7x7x3x64,as given,0,1,layer,"))
+            << table;
+    EXPECT_TRUE(contains(table, "tests:26 passed:26 ")) << table;
+    const auto odd = succeed("layers --case=layers/dynamic_convolution_nxc.json --in-shapes=0:2x9x7x6+4:3x3x5x5");
+    EXPECT_TRUE(contains(odd,
+            "0:SKIPPED (not supported: op 2 'convolution' (Convolution): expected attributes and weights that fit src "
+            "of "
+            "2x9x7x6, given weights of 3x3x5x5)"))
+            << odd;
+}
+
 TEST_F(dqbench, layers_skip_what_is_no_chain) {
     const auto write = [&](const std::string &ops) {
         std::ofstream(folder / "l.json") << R"({"graph": [)" << ops << "]}";
@@ -357,12 +376,12 @@ TEST_F(dqbench, layers_skip_what_is_no_chain) {
     const auto x = op(0, "Dequantize", scales, tensor(0, "s8"), tensor(1, "f32"));
     const auto w = op(1, "Dequantize", scales, tensor(2, "s8"), tensor(3, "f32"));
     const auto product = op(2, "MatMul", "", tensor(1, "f32") + ", " + tensor(3, "f32"), tensor(4, "f32"));
-    for (const auto &[ops, message] : {std::pair {x, std::string("there is no MatMul")},
+    for (const auto &[ops, message] : {std::pair {x, std::string("there is no MatMul and no Convolution")},
                  {x + ", " + product, "op 2 'o' (MatMul): weights is not the result of Dequantize"},
                  {x + ", " + w + ", " + product + ", " + op(3, "Sigmoid", "", tensor(4, "f32"), tensor(5, "f32")),
                          "op 3 'o' (Sigmoid): dqbench has no oracle of it"},
                  {x + ", " + op(1, "Dequantize", scales + rows, tensor(2, "s8"), tensor(3, "f32")) + ", " + product,
-                         "op 1 'o' (Dequantize): scales differ along the dim that MatMul sums"},
+                         "op 1 'o' (Dequantize): scales differ along a dim that MatMul sums"},
                  {x + ", " + op(1, "Dequantize", scales, tensor(2, "f8_e4m3"), tensor(3, "f32")) + ", " + product,
                          "op 1 'o' (Dequantize): tensor 2 of f8_e4m3"},
                  {x + ", " + w + ", " + product + ", " + op(3, "Clamp", "", tensor(4, "f32"), tensor(5, "f32")),
@@ -383,6 +402,7 @@ TEST_F(dqbench, layers_skip_what_is_no_chain) {
 
 TEST_F(dqbench, layers_refuse_wrong_arguments) {
     expect_refused("layers", "layers: expected --case=FILE or --table, given neither");
+    expect_refused("layers --table=sums", "layers: --table: expected products or convolutions, given 'sums'");
     expect_refused("layers --table --case=l.json", "layers: --case excludes --table");
     expect_refused("layers --case=none.json", "layers: --case: there is no file 'none.json', nor ");
     expect_refused("layers --case=layers/static_zps.json --mode=X", "layers: --mode: expected C, P or CP, given 'X'");

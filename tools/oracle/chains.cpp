@@ -54,6 +54,13 @@ matrices matrices_of(const codes &c, const along_axis &p, bool is_transposed, bo
     return m;
 }
 
+/// Each term has at most two roundings of its factors, that of the product and those of the sums; here are three more.
+/// 1.01: the products of errors, as there are far fewer than 2^24 / 100 roundings. size: the sum of |x| |w|.
+double bound_of_product(std::int64_t terms, float scale, std::int64_t size) {
+    return 1.01 * unit * static_cast<double>(terms + 8) * std::abs(static_cast<double>(scale))
+            * static_cast<double>(size);
+}
+
 float value_of(function f, float v, float a, float b) {
     switch (f) {
         case function::relu: return v < 0 ? 0.0F : v;
@@ -134,12 +141,114 @@ reals product(const codes &x, const along_axis &of_x, bool transposes_x, const c
                 const float scale = a.scales[static_cast<std::size_t>(of_a * a.rows + row)]
                         * b.scales[static_cast<std::size_t>(of_b * b.columns) + c];
                 y.values.push_back(static_cast<float>(sums[c]) * scale);
-                // Each term has at most two roundings of its factors, that of the product and those of the sums; here
-                // are three more. 1.01: the products of errors, as there are far fewer than 2^24 / 100 roundings.
-                y.bounds.push_back(1.01 * unit * static_cast<double>(a.columns + 8)
-                        * std::abs(static_cast<double>(scale)) * static_cast<double>(sizes[c]));
+                y.bounds.push_back(bound_of_product(a.columns, scale, sizes[c]));
             }
         }
+    }
+    return y;
+}
+
+namespace {
+
+/// ONNX's order of dims: images, channels, space; filters, channels of a group, taps.
+dims in_onnx_order(dims data, bool is_ncx) {
+    if (!is_ncx) std::rotate(data.begin() + 1, data.end() - 1, data.end());
+    return data;
+}
+dims filters_first(dims weights, bool is_oix) {
+    if (is_oix) return weights;
+    std::rotate(weights.begin(), weights.end() - 2, weights.end());
+    std::swap(weights[0], weights[1]);
+    return weights;
+}
+
+geometry geometry_of(const convolution_attributes &a, const dims &x, const dims &w) {
+    const auto data = in_onnx_order(x, a.is_ncx), weights = filters_first(w, a.is_oix);
+    geometry g;
+    g.images = data[0];
+    g.groups = a.groups;
+    g.channels = weights[1];
+    g.filters = weights[0];
+    const auto rank = data.size() - 2;
+    for (std::size_t d = 0; d < rank; ++d) {
+        g.x[spatial - rank + d] = data[2 + d];
+        g.kernel[spatial - rank + d] = weights[2 + d];
+        set_dimension(a, d, rank, g);
+    }
+    return g;
+}
+
+} // namespace
+
+bool fits(const convolution_attributes &a, const dims &x, const dims &w) {
+    if (x.size() != w.size() || x.size() < 3 || x.size() > 2 + spatial) return false;
+    const auto g = geometry_of(a, x, w);
+    return std::ranges::all_of(g.y, [](std::int64_t extent) { return extent > 0; })
+            && in_onnx_order(x, a.is_ncx)[1] == g.channels * g.groups && g.filters % g.groups == 0;
+}
+
+dims extents_of(const convolution_attributes &a, const dims &x, const dims &w) {
+    const auto g = geometry_of(a, x, w);
+    dims result {g.images};
+    if (a.is_ncx) result.push_back(g.filters);
+    result.insert(result.end(), g.y.end() - (std::ssize(x) - 2), g.y.end());
+    if (!a.is_ncx) result.push_back(g.filters);
+    return result;
+}
+
+reals convolution(const convolution_attributes &a, const codes &x, const along_axis &of_x, const codes &w,
+        const along_axis &of_w) {
+    const auto g = geometry_of(a, x.extents, w.extents);
+    const auto taps = g.kernel[0] * g.kernel[1] * g.kernel[2], positions = g.y_positions();
+    // Element (outer, channel, inner) where channels are first, (outer, inner, channel) where they are last.
+    const auto element = [](bool is_first, std::int64_t outer, std::int64_t channel, std::int64_t channels,
+                                 std::int64_t inner, std::int64_t inners) {
+        return is_first ? (outer * channels + channel) * inners + inner : (outer * inners + inner) * channels + channel;
+    };
+    const auto of_weight = [&](std::int64_t filter, std::int64_t channel, std::int64_t tap) {
+        return a.is_oix ? (filter * g.channels + channel) * taps + tap
+                        : (tap * g.channels + channel) * g.filters + filter;
+    };
+    std::vector<std::int64_t> data(x.values.size()), weights(w.values.size());
+    for (std::size_t i = 0; i < data.size(); ++i)
+        data[i] = x.values[i] - of_x.zero_point_of(static_cast<std::int64_t>(i), x.extents);
+    for (std::size_t i = 0; i < weights.size(); ++i)
+        weights[i] = w.values[i] - of_w.zero_point_of(static_cast<std::int64_t>(i), w.extents);
+    reals y {extents_of(a, x.extents, w.extents), {}, {}};
+    y.values.resize(static_cast<std::size_t>(g.images * g.filters * positions));
+    y.bounds.resize(y.values.size());
+    std::vector<std::int64_t> inside; // tap, position in x
+    for (std::int64_t position = 0; position < positions; ++position) {
+        inside.clear();
+        for (std::int64_t tap = 0; tap < taps; ++tap) {
+            std::int64_t at = 0, of_y = position, of_tap = tap, stride = 1;
+            bool is_inside = true;
+            for (std::size_t d = spatial; d-- > 0; of_y /= g.y[d], of_tap /= g.kernel[d], stride *= g.x[d]) {
+                const auto i = of_y % g.y[d] * g.strides[d] - g.pads[d] + of_tap % g.kernel[d] * g.dilations[d];
+                is_inside &= i >= 0 && i < g.x[d];
+                at += i * stride;
+            }
+            if (is_inside) inside.insert(inside.end(), {tap, at});
+        }
+        for (std::int64_t image = 0; image < g.images; ++image)
+            for (std::int64_t filter = 0; filter < g.filters; ++filter) {
+                const auto first = filter / (g.filters / g.groups) * g.channels;
+                std::int64_t sum = 0, size = 0;
+                for (std::size_t i = 0; i < inside.size(); i += 2)
+                    for (std::int64_t c = 0; c < g.channels; ++c) {
+                        const auto left = data[static_cast<std::size_t>(element(
+                                a.is_ncx, image, first + c, g.channels * g.groups, inside[i + 1], g.x_positions()))];
+                        const auto right = weights[static_cast<std::size_t>(of_weight(filter, c, inside[i]))];
+                        sum += left * right;
+                        size += std::abs(left * right);
+                    }
+                const float scale =
+                        at(of_x.scales, of_x.axis < 0 ? 0 : image) * at(of_w.scales, of_w.axis < 0 ? 0 : filter);
+                const auto to =
+                        static_cast<std::size_t>(element(a.is_ncx, image, filter, g.filters, position, positions));
+                y.values[to] = static_cast<float>(sum) * scale;
+                y.bounds[to] = bound_of_product(g.channels * taps, scale, size);
+            }
     }
     return y;
 }

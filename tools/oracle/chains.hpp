@@ -1,9 +1,10 @@
-// Chains of oneDNN Graph's ops around a MatMul of two Dequantizes: what dynquant's layers give, in exact integers and
-// then f32, as docs/reference.md states it, and how far the same ops may be from it where each is computed in f32 in
-// any order, or fused.
+// Chains of oneDNN Graph's ops around a MatMul or a Convolution of two Dequantizes: what dynquant's layers give, in
+// exact integers and then f32, as docs/reference.md states it, and how far the same ops may be from it where each is
+// computed in f32 in any order, or fused.
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "dynquant/quantization.hpp"
@@ -42,6 +43,23 @@ reals dequantize(const codes &of, const along_axis &p);
 /// differ along the dim that is summed.
 reals product(const codes &x, const along_axis &of_x, bool transposes_x, const codes &w, const along_axis &of_w,
         bool transposes_w);
+
+/// The attributes of Convolution. pads: at the beginnings, then at the ends.
+struct convolution_attributes {
+    bool is_ncx = false, is_oix = false; // data_format and weights_format
+    std::int64_t groups = 1;
+    std::string auto_pad = "None";
+    std::vector<std::int64_t> strides, dilations, pads;
+};
+
+/// Whether weights fit data of these dims, with at least one element of dst.
+bool fits(const convolution_attributes &a, const dims &x, const dims &w);
+/// The dims of dst.
+dims extents_of(const convolution_attributes &a, const dims &x, const dims &w);
+
+/// As product(). Scales and zero points of x differ by image, those of w by filter, if at all.
+reals convolution(const convolution_attributes &a, const codes &x, const along_axis &of_x, const codes &w,
+        const along_axis &of_w);
 
 /// clamp(RNE(f32(f32(v / scale) + zp))), by a product with the rounded reciprocal in another order.
 codes quantize(const reals &of, const along_axis &p, std::int64_t lowest, std::int64_t highest);

@@ -55,7 +55,8 @@ void set_dimension(const Window &given, std::size_t d, std::size_t rank, geometr
         end = given.pads[rank + d];
     }
     g.pads[at] = begin;
-    g.y[at] = (g.x[at] + begin + end - covered) / g.strides[at] + 1;
+    const auto room = g.x[at] + begin + end - covered;
+    g.y[at] = room < 0 ? 0 : room / g.strides[at] + 1;
 }
 
 template <typename Description>

@@ -20,10 +20,17 @@ namespace {
 
 // Attributes of other ops that the oracle knows, or that oneDNN's dumps have and that say nothing of values.
 const std::map<std::string, std::set<std::string>> known_attributes {{"Add", {"auto_broadcast"}},
-        {"BiasAdd", {"data_format"}}, {"Clamp", {"min", "max"}}, {"Divide", {"auto_broadcast"}},
-        {"HardSigmoid", {"alpha", "beta"}}, {"HardSwish", {}}, {"LeakyReLU", {"alpha"}},
+        {"BiasAdd", {"data_format"}}, {"Clamp", {"min", "max"}},
+        {"Convolution",
+                {"auto_pad", "data_format", "dilations", "groups", "pads_begin", "pads_end", "strides",
+                        "weights_format"}},
+        {"Divide", {"auto_broadcast"}}, {"HardSigmoid", {"alpha", "beta"}}, {"HardSwish", {}}, {"LeakyReLU", {"alpha"}},
         {"MatMul", {"transpose_a", "transpose_b"}}, {"Multiply", {"auto_broadcast"}},
         {"PReLU", {"data_format", "per_channel_broadcast"}}, {"ReLU", {}}, {"Subtract", {"auto_broadcast"}}};
+
+bool is_product(const op &o) {
+    return o.kind == "MatMul" || o.kind == "Convolution";
+}
 
 bool is_of_two_sides(const op &o) {
     return o.kind == "Add" || o.kind == "BiasAdd" || o.kind == "Divide" || o.kind == "Multiply" || o.kind == "PReLU"
@@ -37,6 +44,46 @@ bool is_of_two_sides(const op &o) {
 bool has(const op &o, const char *name) {
     const auto found = o.others.find(name);
     return found != o.others.end() && !found->second.numbers.empty() && found->second.numbers.front() != 0;
+}
+
+/// "" where an op does not have the attribute.
+std::string word(const op &o, const char *name) {
+    const auto found = o.others.find(name);
+    return found == o.others.end() ? "" : found->second.text;
+}
+
+std::vector<std::int64_t> numbers(const op &o, const char *name) {
+    const auto found = o.others.find(name);
+    if (found == o.others.end()) return {};
+    return {found->second.numbers.begin(), found->second.numbers.end()};
+}
+
+oracle::convolution_attributes attributes_of(const op &o) {
+    oracle::convolution_attributes a;
+    a.is_ncx = word(o, "data_format") == "NCX";
+    a.is_oix = word(o, "weights_format") == "OIX";
+    if (const auto groups = numbers(o, "groups"); !groups.empty()) a.groups = groups.front();
+    if (const auto mode = word(o, "auto_pad"); !mode.empty()) a.auto_pad = mode;
+    a.strides = numbers(o, "strides");
+    a.dilations = numbers(o, "dilations");
+    if (a.auto_pad == "VALID") return a;
+    a.pads = numbers(o, "pads_begin");
+    const auto end = numbers(o, "pads_end");
+    a.pads.insert(a.pads.end(), end.begin(), end.end());
+    return a;
+}
+
+/// Whether the second input is a vector for the channels of a src that has them before space.
+bool has_vector_of_ncx(const op &o) {
+    const bool takes_vectors = o.kind == "BiasAdd" || o.kind == "PReLU";
+    return takes_vectors && o.inputs[1].extents->size() == 1 && o.inputs[0].extents->size() > 2
+            && word(o, "data_format") == "NCX";
+}
+
+dims vector_of_ncx(const op &o) {
+    dims result(o.inputs[0].extents->size() - 1, 1);
+    result.front() = o.inputs[1].extents->front();
+    return result;
 }
 
 float number(const op &o, const char *name) {
@@ -97,8 +144,8 @@ void require_known(const op &o) {
             require(o.inputs[i], {"f32"});
     for (const auto &t : o.outputs)
         is_quantize(o) ? require(t, {"s8", "u8"}) : require(t, {"f32"});
-    const std::size_t least = o.kind == "MatMul" || is_of_two_sides(o) || is_dynamic ? 2 : 1;
-    const std::size_t most = o.kind == "MatMul" || is_dynamic ? 3 : least;
+    const std::size_t least = is_product(o) || is_of_two_sides(o) || is_dynamic ? 2 : 1;
+    const std::size_t most = is_product(o) || is_dynamic ? 3 : least;
     if (o.inputs.size() < least || o.inputs.size() > most || o.outputs.size() != 1)
         refuse(o, o.inputs.size(), " inputs and ", o.outputs.size(), " outputs");
 }
@@ -138,6 +185,17 @@ dims matrix_product(const op &o) {
     return result;
 }
 
+dims convolution(const op &o) {
+    const auto &x = *o.inputs[0].extents, &w = *o.inputs[1].extents;
+    const auto a = attributes_of(o);
+    const auto space = x.size() - 2;
+    if (x.size() < 3 || a.groups < 1 || a.strides.size() != space || a.dilations.size() != space
+            || (!a.pads.empty() && a.pads.size() != 2 * space) || !oracle::fits(a, x, w))
+        refuse(o, "expected attributes and weights that fit src of ", dynquant::to_string(x), ", given weights of ",
+                dynquant::to_string(w));
+    return oracle::extents_of(a, x, w);
+}
+
 /// A list of attributes in the syntax of --op-attrs, repeated cyclically.
 std::string repeated(const std::string &list, std::int64_t count, const char *otherwise) {
     const auto values = split(list, 'x');
@@ -168,18 +226,17 @@ void infer(op &o) {
         set_dense(o.outputs.front(), *src.extents);
     } else if (o.kind == "MatMul") {
         set_dense(o.outputs.front(), matrix_product(o));
+    } else if (o.kind == "Convolution") {
+        set_dense(o.outputs.front(), convolution(o));
     } else if (is_of_two_sides(o)) {
-        const auto result = oracle::broadcast(*src.extents, *o.inputs[1].extents);
-        for (const auto *side : {&src, &o.inputs[1]})
-            for (std::size_t d = 0; d < side->extents->size(); ++d)
-                if (const auto extent = (*side->extents)[side->extents->size() - 1 - d];
+        const auto other = has_vector_of_ncx(o) ? vector_of_ncx(o) : *o.inputs[1].extents;
+        const auto result = oracle::broadcast(*src.extents, other);
+        for (const auto &side : {*src.extents, other})
+            for (std::size_t d = 0; d < side.size(); ++d)
+                if (const auto extent = side[side.size() - 1 - d];
                         extent != 1 && extent != result[result.size() - 1 - d])
                     refuse(o, "expected dims that broadcast, given ", dynquant::to_string(*src.extents), " and ",
                             dynquant::to_string(*o.inputs[1].extents));
-        const bool is_vector = o.inputs[1].extents->size() == 1 && (o.kind == "BiasAdd" || o.kind == "PReLU");
-        const auto format = o.others.find("data_format");
-        if (is_vector && src.extents->size() > 2 && format != o.others.end() && format->second.text == "NCX")
-            refuse(o, "data_format NCX");
         set_dense(o.outputs.front(), result);
     } else {
         set_dense(o.outputs.front(), *src.extents);
@@ -339,21 +396,23 @@ chain_graph::chain_graph(json_graph::graph from)
             tensors.emplace(t.id, t);
             producers[t.id] = &o;
         }
-        if (o.kind != "MatMul") continue;
-        if (has_product) refuse(o, "the graph has another MatMul");
+        if (!is_product(o)) continue;
+        if (has_product) refuse(o, "the graph has another MatMul or Convolution");
         has_product = true;
         product = o.id;
         for (const std::size_t side : {0U, 1U}) {
             const auto made = producers.find(o.inputs[side].id);
             if (made == producers.end() || !is_dequantize(*made->second))
                 refuse(o, side == 0 ? "src" : "weights", " is not the result of Dequantize");
-            const auto rank = std::ssize(*o.inputs[side].extents);
+            const auto axis = axis_of(*made->second), rank = std::ssize(*o.inputs[side].extents);
+            const auto of_filters = attributes_of(o).is_oix ? 0 : rank - 1;
             const bool is_transposed = has(o, side == 0 ? "transpose_a" : "transpose_b");
-            if (axis_of(*made->second) == rank - ((side == 0) == is_transposed ? 2 : 1))
-                refuse(*made->second, "scales differ along the dim that MatMul sums");
+            if (o.kind == "MatMul" ? axis == rank - ((side == 0) == is_transposed ? 2 : 1)
+                                   : axis >= 0 && axis != (side == 0 ? 0 : of_filters))
+                refuse(*made->second, "scales differ along a dim that ", o.kind, " sums");
         }
     }
-    if (!has_product) throw not_supported("there is no MatMul");
+    if (!has_product) throw not_supported("there is no MatMul and no Convolution");
     for (const auto &o : g.ops)
         for (const auto &t : o.outputs)
             if (!read.count(t.id)) outputs.push_back(t);
@@ -400,7 +459,11 @@ std::map<std::uint64_t, chain_graph::value> chain_graph::expected(const buffers 
         producers[o.outputs.front().id] = &o;
         auto &to = values[o.outputs.front().id];
         const auto &src = values.at(o.inputs.front().id);
-        const auto other = [&]() -> const oracle::reals & { return values.at(o.inputs[1].id).reals; };
+        const auto other = [&] {
+            auto reals = values.at(o.inputs[1].id).reals;
+            if (has_vector_of_ncx(o)) reals.extents = vector_of_ncx(o);
+            return reals;
+        };
         if (is_dequantize(o)) {
             if (src.codes.least != src.codes.most) refuse(o, "its integers depend on roundings before it");
             to.reals = oracle::dequantize(src.codes, parameters_of(o, data));
@@ -409,15 +472,21 @@ std::map<std::uint64_t, chain_graph::value> chain_graph::expected(const buffers 
             to.codes = oracle::quantize(src.reals, parameters_of(o, data), least, most);
             if (values.count(o.inputs.front().id) && !producers.count(o.inputs.front().id))
                 to.codes.least = to.codes.most = to.codes.values; // of an input: dynquant's are exact
-        } else if (o.kind == "MatMul") {
+        } else if (is_product(o)) {
             const auto side = [&](std::size_t i) {
                 const auto &from = *producers.at(o.inputs[i].id);
                 return std::pair {values.at(from.inputs.front().id).codes, parameters_of(from, data)};
             };
             const auto [x, of_x] = side(0);
             const auto [w, of_w] = side(1);
-            to.reals = oracle::product(x, of_x, has(o, "transpose_a"), w, of_w, has(o, "transpose_b"));
-            if (o.inputs.size() > 2) to.reals = apply(oracle::binary::add, to.reals, values.at(o.inputs[2].id).reals);
+            to.reals = o.kind == "MatMul"
+                    ? oracle::product(x, of_x, has(o, "transpose_a"), w, of_w, has(o, "transpose_b"))
+                    : oracle::convolution(attributes_of(o), x, of_x, w, of_w);
+            if (o.inputs.size() > 2) {
+                auto bias = values.at(o.inputs[2].id).reals;
+                if (attributes_of(o).is_ncx) bias.extents.resize(o.inputs[0].extents->size() - 1, 1);
+                to.reals = apply(oracle::binary::add, to.reals, bias);
+            }
         } else if (is_of_two_sides(o)) {
             using oracle::binary;
             const auto which = o.kind == "Divide" ? binary::divide

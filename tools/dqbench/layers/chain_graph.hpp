@@ -26,13 +26,13 @@ using buffers = std::map<std::uint64_t, std::vector<std::byte>>;
 struct chain_graph {
     json_graph::graph g; // producers before consumers
     std::vector<json_graph::tensor> inputs, outputs;
-    std::uint64_t product; // the id of the MatMul
+    std::uint64_t product; // the id of the MatMul or Convolution
 
     /// Infers shapes from those of the inputs; scales and zps along a channel become as many as it has, as in benchdnn.
     /// Throws not_supported.
     explicit chain_graph(json_graph::graph from);
 
-    /// Sets the property of MatMul's weights.
+    /// Sets the property of the product's weights.
     void set_weights(const std::string &property);
 
     /// Draws inputs. Integers are at most `amplitude` away from their zero points.
@@ -49,7 +49,7 @@ struct chain_graph {
     /// Throws not_supported where there is no dynamic op, or where oneDNN would take the first of several zps for all.
     chain_graph with_static_ops(const buffers &data) const;
 
-    /// 128x768 * 768x768
+    /// 128x768*768x768
     std::string extents() const;
 };
 

@@ -10,10 +10,12 @@ using attr = dnnl::graph::op::attr;
 /// Of the ops that chain_graph takes.
 attr attribute_named(const std::string &name) {
     static const std::map<std::string, attr> all {{"alpha", attr::alpha}, {"auto_broadcast", attr::auto_broadcast},
-            {"axis", attr::axis}, {"beta", attr::beta}, {"data_format", attr::data_format}, {"max", attr::max},
-            {"min", attr::min}, {"per_channel_broadcast", attr::per_channel_broadcast}, {"qtype", attr::qtype},
-            {"scales", attr::scales}, {"transpose_a", attr::transpose_a}, {"transpose_b", attr::transpose_b},
-            {"zps", attr::zps}};
+            {"auto_pad", attr::auto_pad}, {"axis", attr::axis}, {"beta", attr::beta},
+            {"data_format", attr::data_format}, {"dilations", attr::dilations}, {"groups", attr::groups},
+            {"max", attr::max}, {"min", attr::min}, {"pads_begin", attr::pads_begin}, {"pads_end", attr::pads_end},
+            {"per_channel_broadcast", attr::per_channel_broadcast}, {"qtype", attr::qtype}, {"scales", attr::scales},
+            {"strides", attr::strides}, {"transpose_a", attr::transpose_a}, {"transpose_b", attr::transpose_b},
+            {"weights_format", attr::weights_format}, {"zps", attr::zps}};
     return all.at(name);
 }
 
@@ -22,11 +24,12 @@ attr attribute_named(const std::string &name) {
 dnnl::graph::op::kind kind_of(const json_graph::op &o) {
     using kind = dnnl::graph::op::kind;
     static const std::map<std::string, kind> all {{"Add", kind::Add}, {"BiasAdd", kind::BiasAdd},
-            {"Clamp", kind::Clamp}, {"Dequantize", kind::Dequantize}, {"Divide", kind::Divide},
-            {"DynamicDequantize", kind::DynamicDequantize}, {"DynamicQuantize", kind::DynamicQuantize},
-            {"HardSigmoid", kind::HardSigmoid}, {"HardSwish", kind::HardSwish}, {"LeakyReLU", kind::LeakyReLU},
-            {"MatMul", kind::MatMul}, {"Multiply", kind::Multiply}, {"PReLU", kind::PReLU},
-            {"Quantize", kind::Quantize}, {"ReLU", kind::ReLU}, {"Subtract", kind::Subtract}};
+            {"Clamp", kind::Clamp}, {"Convolution", kind::Convolution}, {"Dequantize", kind::Dequantize},
+            {"Divide", kind::Divide}, {"DynamicDequantize", kind::DynamicDequantize},
+            {"DynamicQuantize", kind::DynamicQuantize}, {"HardSigmoid", kind::HardSigmoid},
+            {"HardSwish", kind::HardSwish}, {"LeakyReLU", kind::LeakyReLU}, {"MatMul", kind::MatMul},
+            {"Multiply", kind::Multiply}, {"PReLU", kind::PReLU}, {"Quantize", kind::Quantize}, {"ReLU", kind::ReLU},
+            {"Subtract", kind::Subtract}};
     return all.at(o.kind);
 }
 
@@ -68,6 +71,10 @@ void set_attributes(Op &to, const json_graph::op &o) {
             to.set_attr(which, value.text);
         else if (value.type == "bool")
             to.set_attr(which, value.numbers.front() != 0);
+        else if (value.type == "s64")
+            to.set_attr(which, static_cast<std::int64_t>(value.numbers.front()));
+        else if (value.type == "s64[]")
+            to.set_attr(which, std::vector<std::int64_t>(value.numbers.begin(), value.numbers.end()));
         else
             to.set_attr(which, static_cast<float>(value.numbers.front()));
     }

@@ -24,8 +24,8 @@ using command_line::usage_error;
 using dynquant::concat;
 
 constexpr const char *introduction =
-        R"(Runs oneDNN Graphs in JSON that are a chain around one MatMul: Dequantize or DynamicDequantize of both sides,
-with or without Quantize before them, then MatMul, post-ops, and perhaps Quantize. Each runs by dynquant::graph, whose
+        R"(Runs oneDNN Graphs in JSON that are a chain around one MatMul or Convolution: Dequantize or DynamicDequantize of
+both sides, with or without Quantize before them, then the product, post-ops, and perhaps Quantize. Each runs by dynquant::graph, whose
 layers must give what exact integers and then f32 give, bit for bit. Where oneDNN keeps the chain, as dynquant::graph
 leaves it what it fuses, the results must be within the bound that f32's roundings have in any order.)";
 
@@ -40,10 +40,32 @@ FAILED; MISTRUSTED, where most results are saturated or zero; SKIPPED, where the
 reason. Inputs are row-major, whatever strides the file has. Exit status: 0; 1 where a result is wrong or a graph is
 refused; 2 for a wrong command line or file.)";
 
-/// The products of --table: a linear layer's, square ones, and single rows.
-constexpr const char *table_graph = "layers/dynamic_matmul.json";
-constexpr const char *table_shapes = "0:128x768+4:768x768,0:128x768+4:768x3072,0:1024x1024+4:1024x1024,"
-                                     "0:1x768+4:768x768,0:1x4096+4:4096x4096";
+/// What --table measures. products: a linear layer's, square ones, and single rows. convolutions: those of ResNet-50,
+/// one of each kind, in both data formats; auto_pad is SAME_UPPER.
+struct table {
+    const char *name;
+    std::vector<std::pair<const char *, const char *>> shapes; // of a graph
+};
+const table tables[] = {{"products",
+                                {{"layers/dynamic_matmul.json",
+                                        "0:128x768+4:768x768,0:128x768+4:768x3072,0:1024x1024+4:1024x1024,"
+                                        "0:1x768+4:768x768,0:1x4096+4:4096x4096"}}},
+        {"convolutions",
+                {{"layers/dynamic_convolution_nxc.json",
+                         "0:1x56x56x64+4:1x1x64x64,0:1x56x56x64+4:3x3x64x64,0:1x56x56x64+4:1x1x64x256,"
+                         "0:1x56x56x256+4:1x1x256x128,0:1x28x28x128+4:3x3x128x128,0:1x28x28x512+4:1x1x512x256,"
+                         "0:1x14x14x256+4:3x3x256x256,0:1x14x14x256+4:1x1x256x1024,0:1x7x7x512+4:3x3x512x512,"
+                         "0:1x7x7x2048+4:1x1x2048x512"},
+                        {"layers/dynamic_convolution_nxc_2.json",
+                                "0:1x224x224x3+4:7x7x3x64,0:1x56x56x128+4:3x3x128x128,0:1x56x56x256+4:1x1x256x512"},
+                        {"layers/dynamic_convolution_ncx.json",
+                                "0:1x64x56x56+4:64x64x1x1,0:1x64x56x56+4:64x64x3x3,0:1x64x56x56+4:256x64x1x1,"
+                                "0:1x256x56x56+4:128x256x1x1,0:1x128x28x28+4:128x128x3x3,0:1x512x28x28+4:256x512x1x1,"
+                                "0:1x256x14x14+4:256x256x3x3,0:1x256x14x14+4:1024x256x1x1,0:1x512x7x7+4:512x512x3x3,"
+                                "0:1x2048x7x7+4:512x2048x1x1"},
+                        {"layers/dynamic_convolution_ncx_2.json",
+                                "0:1x3x224x224+4:64x3x7x7,0:1x128x56x56+4:128x128x3x3,"
+                                "0:1x256x56x56+4:512x256x1x1"}}}};
 
 struct choices {
     std::vector<std::string> files, weights;
@@ -52,25 +74,29 @@ struct choices {
     double milliseconds = 1000;
     int rotated_mib = 0;
     std::int64_t amplitude = 127; // of what is measured
-    bool is_table = false;
+    std::string table;            // a name; empty: none
 };
+
+const table *find_table(const std::string &name) {
+    const auto *const found = std::ranges::find(tables, name, &table::name);
+    return found == std::end(tables) ? nullptr : found;
+}
 
 choices parse(int argc, char **argv, std::string &help) {
     choices given;
     CLI::App app(introduction, "dqbench layers");
     app.footer(closing);
     app.add_option("--case", given.files, "A graph in JSON; may be given several times");
-    app.add_flag("--table", given.is_table,
-               concat("Measures ", table_graph,
-                       " of five shapes, weights constant and variable, by 1 and by 2 threads"))
+    app.add_flag("--table{products}", given.table,
+               "Measures the graphs of a table: products, the default, by weights constant and variable, by 1 and by 2 "
+               "threads; --table=convolutions, those of ResNet-50 by constant weights and one thread")
             ->excludes("--case");
     app.add_option("--mode", given.mode, "C checks, P measures, CP does both; default C");
     app.add_option("--in-shapes", given.in_shapes,
             "ID:SHAPE[+...][,...]: new dims of inputs; shapes of what follows are inferred, as are scales and zps");
     app.add_option(
             "--op-attrs", given.op_attrs, "ID:NAME:VALUE[*NAME:VALUE][+...][,...]: new attributes of the four ops");
-    app.add_option(
-               "--weights", given.weights, "The property of MatMul's weights: constant, variable; default: the file's")
+    app.add_option("--weights", given.weights, "The property of the weights: constant, variable; default: the file's")
             ->delimiter(',');
     app.add_option("--threads", given.threads, "Numbers of threads; default 0, all of the machine")->delimiter(',');
     app.add_option("--max-ms-per-prb", given.milliseconds, "How long a graph is measured; default 1000");
@@ -85,14 +111,15 @@ choices parse(int argc, char **argv, std::string &help) {
     } catch (const CLI::ParseError &e) {
         throw usage_error(concat("layers: ", e.what()));
     }
-    if (given.is_table) {
-        given.files = {table_graph};
+    if (!given.table.empty()) {
+        if (!find_table(given.table))
+            throw usage_error(concat("layers: --table: expected products or convolutions, given '", given.table, "'"));
+        const bool has_products = given.table == "products";
         given.mode = "P";
-        given.in_shapes = table_shapes;
-        if (given.weights.empty()) given.weights = {"constant", "variable"};
-        if (given.threads.empty()) given.threads = {1, 2};
+        if (given.weights.empty() && has_products) given.weights = {"constant", "variable"};
+        if (given.threads.empty()) given.threads = has_products ? std::vector {1, 2} : std::vector {1};
     }
-    if (given.files.empty() && help.empty())
+    if (given.files.empty() && given.table.empty() && help.empty())
         throw usage_error("layers: expected --case=FILE or --table, given neither");
     if (given.mode != "C" && given.mode != "P" && given.mode != "CP")
         throw usage_error(concat("layers: --mode: expected C, P or CP, given '", given.mode, "'"));
@@ -364,7 +391,6 @@ int run(int argc, char **argv, const std::filesystem::path &inputs) {
         std::cout << help;
         return command_line::success;
     }
-    json_graph::rewrites rewrites;
     const auto take = [](const char *option, const auto &f) {
         try {
             f();
@@ -372,12 +398,19 @@ int run(int argc, char **argv, const std::filesystem::path &inputs) {
             throw usage_error(concat("layers: ", option, ": ", e.what()));
         }
     };
-    if (!given.in_shapes.empty()) take("--in-shapes", [&] { rewrites.set_in_shapes(given.in_shapes); });
-    if (!given.op_attrs.empty()) take("--op-attrs", [&] { rewrites.set_op_attrs(given.op_attrs); });
     std::vector<json_graph::graph> graphs; // read before anything runs
-    for (const auto &name : given.files)
+    const auto read = [&](const std::string &name, const std::string &in_shapes) {
+        json_graph::rewrites rewrites;
+        if (!in_shapes.empty()) take("--in-shapes", [&] { rewrites.set_in_shapes(in_shapes); });
+        if (!given.op_attrs.empty()) take("--op-attrs", [&] { rewrites.set_op_attrs(given.op_attrs); });
         for (auto &g : rewrites.apply(json_graph::read_graph(find_file(name, inputs))))
             graphs.push_back(std::move(g));
+    };
+    for (const auto &name : given.files)
+        read(name, given.in_shapes);
+    if (const auto *const all = find_table(given.table))
+        for (const auto &[name, shapes] : all->shapes)
+            read(name, shapes);
     runner r(given);
     for (const auto &g : graphs)
         for (const auto &weights : given.weights)
