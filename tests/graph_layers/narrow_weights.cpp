@@ -104,6 +104,31 @@ TEST(narrow_weights, between_tensors_with_strides_by_scales_of_16_bits) {
     }
 }
 
+/// w, 3 x 4, has scales 2, 4; 1, 2; 0.5, 1 and zero points 0, 1; -1, 0; 2, beyond; in groups of a row and two columns.
+struct chain_of_column_groups : program {
+    explicit chain_of_column_groups(property of_w, std::int32_t beyond) {
+        const lt x = f32(0, {2, 3}), w = s8(10, {3, 4}, of_w), w_scales = f32(11, {3, 2}), w_zps = s32(12, {3, 2});
+        const lt w_real = f32(13, {3, 4});
+        y = f32(20, {2, 4});
+        ops = {with_mask({101, kind::DynamicDequantize, {w, w_scales, w_zps}, {w_real}, "dw"}, 3)
+                        .set_attr(newer::group_shape, numbers {1, 2}),
+                {102, kind::MatMul, {x, w_real}, {y}, "product"}};
+        give(x, floats {1, 2, 3, 0.5F, -1, 4});
+        give(w, std::vector<std::int8_t> {1, -2, 3, 4, -5, 6, 7, -8, 9, 10, -11, 12});
+        give(w_scales, floats {2, 4, 1, 2, 0.5F, 1});
+        give(w_zps, std::vector<std::int32_t> {0, 1, -1, 0, 2, beyond});
+    }
+};
+
+// Scaled weights: 2 -4 8 12, -4 7 14 -16, 3.5 4, and -11 - zp, 12 - zp.
+TEST(narrow_weights, of_groups_of_columns) {
+    for (const auto of_w : {property::constant, property::variable}) {
+        EXPECT_EQ(layer_gives(chain_of_column_groups(of_w, -3)), (floats {4.5F, 22, 12, 25, 19, 7, -42, 82})); // -8, 15
+        EXPECT_EQ(layer_gives(chain_of_column_groups(of_w, 1000)),
+                (floats {4.5F, 22, 36 - 3033, -20 - 2964, 19, 7, -10 - 4044, 22 - 3952})); // -1011, -988
+    }
+}
+
 TEST(narrow_weights, that_a_quantize_follows) {
     narrow_chain p;
     p.ops.push_back(with_scales({103, kind::Quantize, {p.product}, {s8(40, {2, 2})}, "q"}, {0.5F}, {1}));
@@ -260,16 +285,14 @@ class random_narrow_chain {
         const lt w(id_++, t_.of, extents, strides, n_.chance(60) ? property::constant : property::variable);
         p_.inputs[w.get_id()] = w;
         p_.data[w.get_id()] = laid_out(codes_, t_.bits, extents, strides);
-        // Groups along the inner dim; scales of columns and of batches.
+        // Groups along both dims; scales of columns and of batches.
         block_ = extents;
         const std::size_t inner_dim = rank - (transposes_w_ ? 1 : 2), column_dim = 2 * rank - 3 - inner_dim;
-        if (n_.chance(50) && inner_ > 0) {
-            std::vector<std::int64_t> divisors;
-            for (std::int64_t d = 1; d <= inner_; ++d)
-                if (inner_ % d == 0) divisors.push_back(d);
-            block_[inner_dim] = divisors[static_cast<std::size_t>(n_.within(0, std::ssize(divisors) - 1))];
-        }
-        if (n_.chance(60)) block_[column_dim] = 1;
+        if (n_.chance(50) && inner_ > 0) block_[inner_dim] = draw_divisor(inner_);
+        if (n_.chance(60))
+            block_[column_dim] = 1;
+        else if (n_.chance(60) && columns_ > 0)
+            block_[column_dim] = draw_divisor(columns_);
         for (std::size_t d = 0; d + 2 < rank; ++d)
             if (n_.chance(20)) block_[d] = 1;
         bool has_groups = false;
@@ -312,6 +335,13 @@ class random_narrow_chain {
         }
         p_.ops.push_back(op);
         w_extents_ = extents;
+    }
+
+    std::int64_t draw_divisor(std::int64_t extent) {
+        std::vector<std::int64_t> divisors;
+        for (std::int64_t d = 1; d <= extent; ++d)
+            if (extent % d == 0) divisors.push_back(d);
+        return divisors[static_cast<std::size_t>(n_.within(0, std::ssize(divisors) - 1))];
     }
 
     double weight(const dims &index) const {

@@ -50,7 +50,7 @@ constexpr float untouched = 77;
 /// A product, with its weights' codes as they follow each other in memory.
 struct sample {
     data_type type = data_type::s8;
-    std::int64_t rows = 0, inner = 0, columns = 0, block = 1, scale_columns = 1;
+    std::int64_t rows = 0, inner = 0, columns = 0, block = 1, scale_columns = 1, column_group = 1;
     bool is_transposed = false, is_float16 = false;
     std::vector<std::uint8_t> codes;
     std::vector<float> scales, x; // rows of x are x_stride() apart, with NaN between them
@@ -69,8 +69,8 @@ struct sample {
         return result;
     }
     weight_only_weights weights(const std::vector<std::byte> &data) const {
-        return {type, inner, columns, data.data(), is_transposed, block, scales, zero_points, scale_columns,
-                is_float16};
+        return {type, inner, columns, data.data(), is_transposed, block, scales, zero_points, scale_columns, is_float16,
+                column_group};
     }
 
     std::vector<float> expected() const {
@@ -110,8 +110,9 @@ weight_only_product product_of(const sample &s, targets::features available) {
 
 std::ostream &operator<<(std::ostream &to, const sample &s) {
     return to << to_string(s.type) << ", " << s.rows << " x " << s.inner << " x " << s.columns << ", block " << s.block
-              << ", " << s.scale_columns << " scale columns, " << s.zero_points.size() << " zero points"
-              << (s.is_transposed ? ", transposed" : "") << (s.is_float16 ? ", float16" : "");
+              << ", " << s.scale_columns << " scale columns, groups of " << s.column_group << ", "
+              << s.zero_points.size() << " zero points" << (s.is_transposed ? ", transposed" : "")
+              << (s.is_float16 ? ", float16" : "");
 }
 
 /// The first difference.
@@ -261,6 +262,59 @@ TEST_P(weight_only_products, of_float16_weights) {
                 }
 }
 
+/// By scales that groups of columns share, for each row or for blocks of rows.
+TEST_P(weight_only_products, of_groups_of_columns) {
+    for (const auto type : all_types)
+        for (const std::int64_t group : {2, 5, 32, 48, 64, 128, 200})
+            for (const std::int64_t block : {1, 3, 32, 600})
+                for (const std::int64_t rows : {1, 2, 3, 6, 9, 26, 100}) {
+                    const auto inner = draw_.number(0, 1) == 0 ? draw_.number(1, 40) : draw_.number(500, 600);
+                    auto s = of_extents(type, rows, inner, draw_.number(group, 2 * group + 70), block);
+                    s.column_group = group;
+                    s.scale_columns = (s.columns + group - 1) / group;
+                    expect_both_defined(draw_.fill(s, !is_float8(type) && draw_.number(0, 2) != 0));
+                }
+}
+
+/// 2 and -1 by the scales 3 and 4 of the first two columns, 5 and 6 of the third: 6 and -4 by the codes less their
+/// zero points 1 and 2, 10 and -6 by those less 0 and 7.
+TEST_P(weight_only_products, of_groups_of_columns_by_hand) {
+    for (const auto type : {data_type::u8, data_type::u4}) {
+        auto s = of_extents(type, 1, 2, 3, 1);
+        s.column_group = s.scale_columns = 2;
+        s.codes = {1, 5, 2, 3, 0, 9};
+        s.scales = {3, 5, 4, 6};
+        s.zero_points = {1, 0, 2, 7};
+        s.x = {2, -1, 0, 0};
+        EXPECT_EQ(run(product(s), s, memory_),
+                (std::vector<float> {-4 * 1, 6 * 4 + 4 * 2, 10 * 2 - 6 * 2, untouched, untouched, untouched}));
+    }
+}
+
+/// A NaN among the codes of f8_e4m3 is of its column alone, not of the group.
+TEST_P(weight_only_products, keep_columns_of_a_group_apart) {
+    auto s = of_extents(data_type::f8_e4m3, 1, 2, 6, 1);
+    s.column_group = 3;
+    s.scale_columns = 2;
+    s.codes.assign(12, 0x38); // 1
+    s.codes[7] = 0x7f;
+    s.scales = {1, 2, 3, 4};
+    s.x = {1, 1, 0, 0};
+    expect_both_defined(s);
+    EXPECT_TRUE(std::isnan(run(product(s), s, memory_)[1]));
+}
+
+/// Scales are those of groups, whatever the panels are.
+TEST_P(weight_only_products, of_groups_of_columns_take_the_bytes_of_their_codes) {
+    auto s = of_extents(data_type::u4, 1, 64, 256, 1);
+    s.column_group = 128;
+    s.scale_columns = 2;
+    draw_.fill(s, true);
+    // The codes; scales of x; zero points and one more; a panel of ones.
+    const auto panel = targets::pick(GetParam().code, weight_only_table)->columns;
+    EXPECT_EQ(product(s).bytes(), 64U * 256 / 2 + 64 * 2 * 4 + 64 * 2 + 1 + 4 * static_cast<std::size_t>(panel));
+}
+
 /// As images have them, channels first.
 TEST_P(weight_only_products, of_rows_whose_elements_lie_apart) {
     for (const std::int64_t rows : {1, 2, 7, 49, 95, 97, 230})
@@ -401,14 +455,19 @@ TEST_P(weight_only_products, take_the_bytes_of_their_codes) {
 TEST_P(weight_only_products, are_within_the_bound_of_the_exact_sum) {
     static_assert(std::numeric_limits<long double>::digits >= 64);
     for (int i = 0; i < 200; ++i) {
-        const auto s =
-                i % 4 == 0 ? draw_.floats(3, draw_.number(1, 400), 17) : draw_.integers(3, draw_.number(1, 400), 17);
+        auto s = i % 4 == 0 ? draw_.floats(3, draw_.number(1, 400), 17) : draw_.integers(3, draw_.number(1, 400), 17);
+        if (i % 3 == 0 && s.scale_columns == 17) { // those of the first columns become those of groups
+            s.column_group = 5;
+            s.scale_columns = 4;
+        }
         const auto y = run(product(s), s, memory_);
         const auto data = s.packed();
         const auto of = s.weights(data);
         const auto w = oracle::weight_only_factors(of, data);
         const auto gamma = [](long double count, long double unit) { return count * unit / (1 - count * unit); };
-        const auto roundings = oracle::are_scaled(of) ? s.inner : std::min(s.block, s.inner) + s.blocks() + 1;
+        const auto roundings = oracle::is_x_scaled(of) ? s.inner + 2
+                : oracle::are_scaled(of)               ? s.inner
+                                                       : std::min(s.block, s.inner) + s.blocks() + 1;
         for (std::int64_t m = 0; m < s.rows; ++m)
             for (std::int64_t n = 0; n < s.columns; ++n) {
                 long double sum = 0, magnitudes = 0;

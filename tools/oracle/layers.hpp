@@ -220,15 +220,23 @@ struct weight_only_inputs {
     std::vector<Step> steps;
 };
 
+/// Whether x is scaled, for each group of columns.
+template <typename Weights>
+bool is_x_scaled(const Weights &of) {
+    return of.column_group > 1;
+}
+
 /// Whether weights are scaled one by one, in place of the sums of blocks.
 template <typename Weights>
 bool are_scaled(const Weights &of) {
+    if (is_x_scaled(of)) return false;
     return of.are_float16 || (of.block == 1 && of.inner > 1);
 }
 
 template <typename Weights>
 std::size_t scale_of(const Weights &of, std::int64_t k, std::int64_t n) {
-    return static_cast<std::size_t>(k / of.block * of.scale_columns + (of.scale_columns == 1 ? 0 : n));
+    return static_cast<std::size_t>(
+            k / of.block * of.scale_columns + (of.scale_columns == 1 ? 0 : n / of.column_group));
 }
 
 /// What x is multiplied by, column by column: weights less their zero points, or scaled ones.
@@ -250,6 +258,14 @@ std::vector<float> weight_only_factors(const Weights &of, const std::vector<std:
 /// A sum as src/layers/gemm/weight_only/weight_only_product.hpp defines it, of a column's factors.
 template <typename Weights>
 float narrow_sum(const Weights &of, const float *x, std::int64_t x_stride, const float *w, std::int64_t n) {
+    if (is_x_scaled(of)) {
+        float acc = 0;
+        for (std::int64_t k = 0; k < of.inner; ++k) {
+            const float scaled = x[k * x_stride] * of.scales[scale_of(of, k, n)];
+            acc = std::fma(scaled, w[k], acc);
+        }
+        return acc;
+    }
     const auto block = are_scaled(of) ? of.inner : of.block;
     float sum = 0;
     for (std::int64_t begin = 0; begin < of.inner; begin += block) {

@@ -10,7 +10,7 @@ namespace dynquant::graph::core {
 namespace {
 
 std::vector<std::int64_t> parameter_indices(
-        const quantization &q, const std::vector<size_t> &walked, std::optional<size_t> blocked) {
+        const quantization &q, const std::vector<size_t> &walked, const std::vector<size_t> &blocked) {
     const auto &extents = q.src.dims;
     const auto strides = row_major(parameter_dims(extents, q.scales.block));
     // Without rows there may be any number of matrices.
@@ -19,7 +19,7 @@ std::vector<std::int64_t> parameter_indices(
     for (const auto d : walked) {
         std::vector<std::int64_t> repeated;
         for (const auto before : result)
-            for (std::int64_t i = 0; i < extents[d]; i += d == blocked ? q.scales.block[d] : 1)
+            for (std::int64_t i = 0; i < extents[d]; i += std::ranges::count(blocked, d) != 0 ? q.scales.block[d] : 1)
                 repeated.push_back(before + i / q.scales.block[d] * strides[d]);
         result = std::move(repeated);
     }
@@ -29,7 +29,7 @@ std::vector<std::int64_t> parameter_indices(
 } // namespace
 
 side_parameters::side_parameters(
-        const quantization &q, const std::vector<size_t> &walked, std::optional<size_t> blocked)
+        const quantization &q, const std::vector<size_t> &walked, const std::vector<size_t> &blocked)
     : are_one(std::ranges::all_of(parameter_dims(q.src.dims, q.scales.block), [](auto n) { return n <= 1; }))
     , indices(are_one ? std::vector<std::int64_t> {0} : parameter_indices(q, walked, blocked))
     , has_zero_points(q.zero_points.has_value()) {

@@ -2,7 +2,6 @@
 // bytes lie from their zero points.
 #pragma once
 
-#include <optional>
 #include <span>
 
 #include "graph/op_record.hpp"
@@ -12,8 +11,8 @@ namespace dynquant::graph::core {
 /// Scales and zero points of one side of a product, in the order in which layers take them.
 struct side_parameters {
     /// q: the statement of the side's Dequantize; walked: the dims of its src that the parameters are listed along, the
-    /// outer one first; blocked: the one of them that is walked block by block.
-    side_parameters(const quantization &q, const std::vector<size_t> &walked, std::optional<size_t> blocked = {});
+    /// outer one first; blocked: those of them that are walked block by block.
+    side_parameters(const quantization &q, const std::vector<size_t> &walked, const std::vector<size_t> &blocked = {});
 
     bool are_one;                          // the same for all
     std::vector<std::int64_t> indices;     // where they are given

@@ -1,5 +1,7 @@
 #include "graph/layer/chain.hpp"
 
+#include <algorithm>
+
 #include "elements/ceil_div.hpp"
 #include "graph/attributes.hpp"
 #include "graph/logical_tensor.hpp"
@@ -50,14 +52,17 @@ matrix_parameters::matrix_parameters(const op_record &product, const op_record &
     const int row = 2 * w.ndims - 3 - column;
     block = block_along(row);
     by_column = block_along(column) != 0;
-    are_groups_of_columns = block_along(column) > 1;
-    if (block > 1 || (block == 1 && by_column))
+    column_group = std::max<std::int64_t>(block_along(column), 1);
+    if (column_group > 1)
+        counts = {ceil_div(w.dims[row], block == 0 ? std::max<std::int64_t>(w.dims[row], 1) : block),
+                ceil_div(w.dims[column], column_group)};
+    else if (block > 1 || (block == 1 && by_column))
         counts = {ceil_div(w.dims[row], block), w.dims[column]};
     else if (block == 1)
         counts = {w.dims[row]};
     else if (by_column)
         counts = {w.dims[column]};
-    if (block != 0) along.push_back(static_cast<size_t>(row));
+    if (block != 0 || column_group > 1) along.push_back(static_cast<size_t>(row));
     if (by_column || block > 1) along.push_back(static_cast<size_t>(column));
 }
 

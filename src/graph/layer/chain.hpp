@@ -49,13 +49,13 @@ bool transposes(const op_record &product, dnnl_graph_op_attr_t attr);
 std::optional<std::vector<bool>> varying_dims(const op_record &op, const c_logical_tensor &src);
 
 /// The scales and zps of one matrix of w, whose dims are known, as DequantizeLinear has them: {} for one, {columns},
-/// {rows}, or blocks of rows: {blocks, columns}.
+/// {rows}, or blocks of rows: {blocks, columns}. Where groups of columns share one: {blocks, groups}.
 struct matrix_parameters {
     dims counts;
     std::vector<size_t> along; // the dim of w's src that each count is of
     std::int64_t block;        // rows of w, as they are multiplied, that share a parameter; 0: all
     bool by_column;
-    bool are_groups_of_columns; // which no layer has
+    std::int64_t column_group; // columns that share a parameter which others have not; 1: none or all do
 
     matrix_parameters(const op_record &product, const op_record &dequantize_w);
 };

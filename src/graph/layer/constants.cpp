@@ -50,7 +50,9 @@ side_parameters parameters_of_w(const layer_shapes &s) {
     if (s.convolution) return {s.of_w, {column}};
     if (!s.ops.is_weight_only()) return {s.of_w, with_batch(rank, {column})};
     const auto along = matrix_parameters(*s.ops.product, *s.ops.dequantize_w).along;
-    const auto blocked = along.size() > 1 ? std::optional(along.front()) : std::nullopt;
+    auto blocked = along.size() > 1 ? along : std::vector<size_t> {};
+    // Columns that share a block of rows' parameters have them one by one.
+    std::erase_if(blocked, [&](size_t d) { return s.of_w.scales.block[d] >= s.of_w.src.dims[d] && d == along.back(); });
     return {s.of_w, with_batch(rank, along), blocked};
 }
 

@@ -76,8 +76,10 @@ void convolve_exactly(const exact_convolution &c, float *y) {
 }
 
 void multiply_plainly(const layers::weight_only_weights &w, const float *x, std::int64_t rows, float *y) {
-    const bool is_by_row = w.block == 1 && w.inner > 1; // each weight is scaled, in place of the sums of blocks
-    const auto block = std::max<std::int64_t>(is_by_row ? w.inner : std::min(w.block, w.inner), 1);
+    // x is scaled, or each weight, in place of the sums of blocks.
+    const bool is_grouped = w.column_group > 1;
+    const bool is_by_row = !is_grouped && w.block == 1 && w.inner > 1;
+    const auto block = std::max<std::int64_t>(is_by_row || is_grouped ? w.inner : std::min(w.block, w.inner), 1);
     parallel::for_each_part(rows, parallel::parts_for(rows * w.inner * w.columns, 0), [&](parallel::range part) {
         for (auto row = part.begin; row < part.end; ++row)
             for (std::int64_t n = 0; n < w.columns; ++n) {
@@ -87,14 +89,16 @@ void multiply_plainly(const layers::weight_only_weights &w, const float *x, std:
                     for (auto k = begin; k < std::min(begin + block, w.inner); ++k) {
                         const auto at =
                                 static_cast<std::size_t>(k / std::max<std::int64_t>(w.block, 1) * w.scale_columns
-                                        + (w.scale_columns == 1 ? 0 : n));
+                                        + (w.scale_columns == 1 ? 0 : n / w.column_group));
                         auto v = load(w.type, w.data, w.is_transposed ? n * w.inner + k : k * w.columns + n);
                         if (!w.zero_points.empty()) v -= w.zero_points[at];
                         scale = w.scales[at];
                         const auto difference = static_cast<float>(v);
-                        acc = std::fma(x[row * w.inner + k], is_by_row ? difference * scale : difference, acc);
+                        const auto of_x = x[row * w.inner + k];
+                        acc = std::fma(
+                                is_grouped ? of_x * scale : of_x, is_by_row ? difference * scale : difference, acc);
                     }
-                    if (is_by_row)
+                    if (is_by_row || is_grouped)
                         sum = acc;
                     else
                         sum = begin == 0 ? acc * scale : std::fma(acc, scale, sum);

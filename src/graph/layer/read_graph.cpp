@@ -464,8 +464,6 @@ class reader {
         if (xt.data_type != dnnl_f32) return concat("src: expected f32, given ", name_of(xt.data_type));
         if (!traits(*from_onednn(wt.data_type)).integral && has_zps(w))
             return concat(label(w), ": expected no zps of floats");
-        if (matrix_parameters(o, w).are_groups_of_columns)
-            return concat(label(w), ": expected groups along the inner dim of MatMul's weights alone");
         return {};
     }
 
@@ -489,7 +487,9 @@ class reader {
         const auto dequantize = add_node(op::dequantize_linear, std::move(inputs), real);
         auto &attributes = result_.g.nodes[dequantize].attributes;
         attributes["axis"] = std::int64_t {counts.size() == 1 && parameters.by_column ? 1 : 0};
-        if (counts.size() == 2) attributes["block_size"] = parameters.block;
+        if (counts.size() == 2)
+            attributes["block_size"] = parameters.block == 0 ? std::max<std::int64_t>(inner, 1) : parameters.block;
+        if (parameters.column_group > 1) attributes[match::column_group] = parameters.column_group;
         const auto shape = shape_of_product(o, o.inputs[matmul::src], wt);
         const auto products = before_bias(o);
         result_.g.values[products].shape = shape;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "elements/ceil_div.hpp"
 #include "elements/table.hpp"
 #include "layers/match/weight_only_weights.hpp"
 #include "quantization/shape.hpp"
@@ -90,10 +91,11 @@ weight_only_description describe_weight_only(const graph &g, const layer_match &
     to.scale_columns = 1;
     if (scale.shape.size() > 1) {
         to.block = block;
-        to.scale_columns = to.columns;
+        to.column_group = dequantize.get(column_group, std::int64_t {1});
+        to.scale_columns = ceil_div(to.columns, to.column_group);
         if (to.is_transposed) {
-            to.scales = transposed(to.scales, to.columns);
-            to.zero_points = transposed(to.zero_points, to.columns);
+            to.scales = transposed(to.scales, to.scale_columns);
+            to.zero_points = transposed(to.zero_points, to.scale_columns);
         }
     } else if (volume(scale.shape) != 1 && is_by_inner) {
         to.block = 1;

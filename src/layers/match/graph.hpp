@@ -59,6 +59,9 @@ op operator_named(std::string_view onnx_name);
 
 const char *name_of(op what);
 
+/// The attribute of a DequantizeLinear by blocks, which ONNX's has not: how many columns share a scale, too.
+inline constexpr const char *column_group = "column_group";
+
 struct node {
     op what = op::other;
     std::string name, op_type, domain;                // as the model has them: for messages, and for readers

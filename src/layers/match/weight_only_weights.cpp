@@ -45,6 +45,8 @@ std::string why_no_blocks(const graph &g, const node &n, std::int64_t inner) {
         expected = shape;
         auto &blocks = expected[static_cast<std::size_t>(inner)];
         blocks = ceil_div(blocks, block);
+        auto &groups = expected[static_cast<std::size_t>(1 - inner)];
+        groups = ceil_div(groups, n.get(column_group, std::int64_t {1}));
     }
     return scale == expected
             ? ""

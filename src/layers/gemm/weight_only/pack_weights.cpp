@@ -119,36 +119,41 @@ std::int32_t code_offset(data_type type) {
 }
 
 void pack_panels(const weight_only_weights &w, const weight_only_panels &layout, std::int64_t panel_columns,
-        const std::vector<std::int8_t> &subtracted, parallel::range panels, std::byte *to) {
+        bool are_subtracted, parallel::range panels, std::byte *to) {
     const auto block = layout.block;
     const std::uint8_t flip = w.type == data_type::u8 ? 0x80 : w.type == data_type::s4 ? 0x88 : 0;
     const bool are_whole_pairs = w.inner % 2 == 0 && (block % 2 == 0 || block >= w.inner);
     constexpr std::int64_t columns_of_line = 128; // of nibbles; 64 bytes
     std::vector<panel> group;
     for (auto i = panels.begin; i < panels.end; ++i, to += layout.panel_bytes) {
-        group.push_back({i * panel_columns, std::min(panel_columns, w.columns - i * panel_columns), panel_columns, to});
-        if (i + 1 < panels.end && (i + 1) * panel_columns % columns_of_line != 0) continue;
+        const auto first = first_column(layout, i, panel_columns);
+        group.push_back({first, columns_of(layout, i, panel_columns), panel_columns, to});
+        if (i + 1 < panels.end
+                && first_column(layout, i + 1, panel_columns) / columns_of_line == first / columns_of_line)
+            continue;
         if (layout.code != weight_code::u4 && w.is_transposed)
             pack_columns(w.data, w.inner, flip, group);
         else if (layout.code != weight_code::u4)
             pack_rows(w.data, w.inner, w.columns, flip, group);
         else if (w.is_transposed && are_whole_pairs) // a byte has the pair of rows that it has in the panel
             pack_columns(w.data, w.inner / 2, flip, group);
-        else if (!w.is_transposed && w.columns % 2 == 0)
+        else if (!w.is_transposed && w.columns % 2 == 0 && layout.groups.columns % 2 == 0)
             pack_pairs(w, block, flip, group);
         else
             for (const auto &p : group)
                 pack_nibbles(w, block, flip, p);
         group.clear();
     }
-    if (subtracted.empty()) return;
+    if (!are_subtracted) return;
     auto *bytes = reinterpret_cast<std::uint8_t *>(to - (panels.end - panels.begin) * layout.panel_bytes);
     for (auto i = panels.begin; i < panels.end; ++i, bytes += layout.panel_bytes)
         for (std::int64_t k = 0; k < w.inner; ++k) {
-            const auto *const zero_points =
-                    subtracted.data() + i * layout.parameters.of_panel + k / layout.parameter_block * panel_columns;
+            const auto *const of_group = layout.groups.zero_points;
+            const auto *const zero_points = of_group ? of_group + i / layout.groups.panels * w.inner + k
+                                                     : layout.parameters.zero_points + i * layout.parameters.of_panel
+                            + k / layout.parameter_block * panel_columns;
             for (std::int64_t n = 0; n < panel_columns; ++n)
-                bytes[k * panel_columns + n] -= static_cast<std::uint8_t>(zero_points[n]);
+                bytes[k * panel_columns + n] -= static_cast<std::uint8_t>(zero_points[of_group ? 0 : n]);
         }
 }
 

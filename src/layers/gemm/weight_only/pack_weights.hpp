@@ -16,9 +16,9 @@ struct weight_only_weights;
 /// What is added to integers, and to their zero points, so that all are s8 or u4.
 std::int32_t code_offset(data_type type);
 
-/// Packs some panels of w, panel_columns wide, on one thread. subtracted: zero points in panels as parameters are,
-/// which all weights become less by; empty: none. to: of the first of the panels, zeros.
+/// Packs some panels of w, panel_columns wide, on one thread. are_subtracted: bytes become less by the zero points of
+/// the layout. to: of the first of the panels, zeros.
 void pack_panels(const weight_only_weights &w, const weight_only_panels &layout, std::int64_t panel_columns,
-        const std::vector<std::int8_t> &subtracted, parallel::range panels, std::byte *to);
+        bool are_subtracted, parallel::range panels, std::byte *to);
 
 } // namespace dynquant::layers

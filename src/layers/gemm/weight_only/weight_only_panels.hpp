@@ -23,7 +23,15 @@ struct weight_parameters {
     const std::int8_t *zero_points; // null: none
 };
 
-/// Weights in panels of adjacent columns; a panel has row after row. Zeros pad the last one.
+/// What columns share where x is scaled in place of weights. Each group of columns has panels of its own.
+struct column_groups {
+    std::int64_t columns, panels;   // of a group
+    const float *scales;            // [groups, blocks] of x; null: one group of all columns, and x is as given
+    std::int64_t block, blocks;     // rows that share a scale, and how many there are of them
+    const std::int8_t *zero_points; // [groups, rows] with their offset, and one more; null: none
+};
+
+/// Weights in panels of adjacent columns; a panel has row after row. Zeros pad the last one of a group.
 struct weight_only_panels {
     weight_code code;
     const std::byte *weights;
@@ -34,7 +42,18 @@ struct weight_only_panels {
     std::int64_t parameter_block; // rows that share a scale and a zero point
     bool are_weights_scaled;      // each weight is scaled before it is multiplied, in place of the sums
     bool are_float16;             // a scaled weight is rounded to float16
+    column_groups groups;
 };
+
+/// The first column of a panel, and its columns that are not padding.
+constexpr std::int64_t first_column(const weight_only_panels &p, std::int64_t panel, std::int64_t panel_columns) {
+    return panel / p.groups.panels * p.groups.columns + panel % p.groups.panels * panel_columns;
+}
+constexpr std::int64_t columns_of(const weight_only_panels &p, std::int64_t panel, std::int64_t panel_columns) {
+    const auto in_group = p.groups.columns - panel % p.groups.panels * panel_columns,
+               rest = p.columns - first_column(p, panel, panel_columns), most = in_group < rest ? in_group : rest;
+    return most < panel_columns ? most : panel_columns;
+}
 
 /// Rows of x. From row to row are `stride` elements, from element to element of a row `step`: one of them is 1.
 struct float_rows {
@@ -61,7 +80,7 @@ constexpr std::int64_t weight_only_scratch_floats(std::int64_t panel_columns) {
 /// Rows of x that have their accumulators in registers at once.
 inline constexpr int weight_only_tile_rows = 6;
 
-/// What a part needs beside that where the elements of rows lie apart: a copy of them in whole tiles.
+/// What a part needs beside that where the elements of rows lie apart or are scaled: a copy of them in whole tiles.
 constexpr std::int64_t copied_row_floats(std::int64_t rows, std::int64_t inner) {
     return round_up(rows, weight_only_tile_rows) * inner;
 }

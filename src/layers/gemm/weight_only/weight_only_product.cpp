@@ -57,19 +57,23 @@ class zero_points_of {
     explicit zero_points_of(const weight_only_weights &w)
         : given_(w.zero_points.empty() ? nullptr : w.zero_points.data())
         , offset_(code_offset(w.type))
-        , is_shared_(w.scale_columns == 1) {
+        , is_shared_(w.scale_columns == 1)
+        , group_(w.column_group) {
         const auto block = std::max<std::int64_t>(w.block, 1);
         for (std::int64_t k = 0; k < w.inner; ++k)
             first_.push_back(k / block * w.scale_columns);
     }
     std::int32_t at(std::int64_t k, std::int64_t n) const {
-        return given_ ? offset_ + given_[first_[static_cast<std::size_t>(k)] + (is_shared_ ? 0 : n)] : offset_;
+        if (!given_) return offset_;
+        const auto column = is_shared_ ? 0 : group_ == 1 ? n : n / group_;
+        return offset_ + given_[first_[static_cast<std::size_t>(k)] + column];
     }
 
   private:
     const std::int32_t *given_; // null: all are 0
     std::int32_t offset_;
     bool is_shared_;
+    std::int64_t group_;
     std::vector<std::int64_t> first_; // of each row
 };
 
@@ -98,16 +102,16 @@ constexpr float no_offset = -0.0F;
 
 /// Lays parameters out in panels, padded by 0.
 template <typename To, typename From>
-std::vector<To> in_panels(const std::vector<From> &from, std::int64_t blocks, std::int64_t columns,
-        std::int64_t panel_columns, From offset) {
-    const auto panels = ceil_div(columns, panel_columns);
+std::vector<To> in_panels(const std::vector<From> &from, std::int64_t blocks, const weight_only_panels &p,
+        std::int64_t panels, std::int64_t panel_columns, From offset) {
     std::vector<To> to(static_cast<std::size_t>(panels * blocks * panel_columns));
     auto *next = to.data();
     for (std::int64_t panel = 0; panel < panels; ++panel)
         for (std::int64_t block = 0; block < blocks; ++block, next += panel_columns)
-            for (std::int64_t n = 0; n < std::min(panel_columns, columns - panel * panel_columns); ++n)
+            for (std::int64_t n = 0; n < columns_of(p, panel, panel_columns); ++n)
                 next[n] = static_cast<To>(
-                        from[static_cast<std::size_t>(block * columns + panel * panel_columns + n)] + offset);
+                        from[static_cast<std::size_t>(block * p.columns + first_column(p, panel, panel_columns) + n)]
+                        + offset);
     return to;
 }
 
@@ -134,9 +138,12 @@ weight_only_product::weight_only_product(const weight_only_weights &w, targets::
     auto &p = panels_;
     p.inner = w.inner;
     p.columns = w.columns;
-    p.are_weights_scaled = w.are_float16 || (w.block == 1 && w.inner > 1);
+    const bool is_grouped = w.column_group > 1;
+    p.are_weights_scaled = !is_grouped && (w.are_float16 || (w.block == 1 && w.inner > 1));
     p.are_float16 = w.are_float16;
-    p.parameter_block = std::max<std::int64_t>(std::min(w.block, w.inner), 1);
+    p.groups.columns = is_grouped ? std::min(w.column_group, w.columns) : w.columns;
+    p.groups.panels = std::max<std::int64_t>(ceil_div(p.groups.columns, loop_.columns), 1);
+    p.parameter_block = std::max<std::int64_t>(is_grouped ? w.inner : std::min(w.block, w.inner), 1);
     p.block = p.are_weights_scaled ? std::max<std::int64_t>(w.inner, 1) : p.parameter_block;
     p.code = has_nibbles(w.type)           ? weight_code::u4
             : w.type == data_type::f8_e4m3 ? weight_code::f8_e4m3
@@ -144,24 +151,52 @@ weight_only_product::weight_only_product(const weight_only_weights &w, targets::
                                            : weight_code::s8;
     if (w.inner == 0 || w.columns == 0) return; // the other extent may be of any size, and no loop reads what follows
     const bool has_zero_points = !is_float8(w.type) && (code_offset(w.type) != 0 || !w.zero_points.empty());
-    pack_parameters(w, has_zero_points);
+    if (is_grouped) pack_groups(w, has_zero_points);
+    pack_parameters(w, has_zero_points && !is_grouped);
     const bool are_subtracted = has_zero_points && p.code == weight_code::s8 && differences_fit(w);
-    pack_weights(w, are_subtracted ? zero_points_ : std::vector<std::int8_t> {});
+    pack_weights(w, are_subtracted);
     if (!are_subtracted) return;
     zero_points_.clear();
-    p.parameters.zero_points = nullptr;
+    group_zero_points_.clear();
+    p.parameters.zero_points = p.groups.zero_points = nullptr;
 }
 
-void weight_only_product::pack_weights(const weight_only_weights &w, const std::vector<std::int8_t> &subtracted) {
+std::int64_t weight_only_product::panels() const {
+    const auto &g = panels_.groups;
+    if (panels_.columns == 0) return 0;
+    return panels_.columns / g.columns * g.panels + ceil_div(panels_.columns % g.columns, loop_.columns);
+}
+
+/// Groups of columns one after the other. Their zero points are of each row.
+void weight_only_product::pack_groups(const weight_only_weights &w, bool has_zero_points) {
+    auto &g = panels_.groups;
+    g.block = std::max<std::int64_t>(std::min(w.block, w.inner), 1);
+    g.blocks = ceil_div(w.inner, g.block);
+    const auto offset = code_offset(w.type);
+    const auto at = [&](std::int64_t block, std::int64_t group) {
+        return static_cast<std::size_t>(block * w.scale_columns + (w.scale_columns == 1 ? 0 : group));
+    };
+    for (std::int64_t group = 0; group < ceil_div(w.columns, g.columns); ++group) {
+        for (std::int64_t block = 0; block < g.blocks; ++block)
+            x_scales_.push_back(w.scales[at(block, group)]);
+        for (std::int64_t k = 0; k < w.inner && has_zero_points; ++k)
+            group_zero_points_.push_back(static_cast<std::int8_t>(
+                    offset + (w.zero_points.empty() ? 0 : w.zero_points[at(k / g.block, group)])));
+    }
+    g.scales = x_scales_.data();
+    group_zero_points_.push_back(0); // loops read pairs of rows
+    if (has_zero_points) g.zero_points = group_zero_points_.data();
+}
+
+void weight_only_product::pack_weights(const weight_only_weights &w, bool are_subtracted) {
     auto &p = panels_;
     const std::int64_t in_byte = p.code == weight_code::u4 ? 2 : 1, last = w.inner - 1; // a row
     p.panel_bytes = (last / p.block * ceil_div(p.block, in_byte) + last % p.block / in_byte + 1) * loop_.columns;
-    const auto panels = ceil_div(w.columns, loop_.columns);
-    weights_ = allocate_weights(static_cast<std::size_t>(panels * p.panel_bytes));
+    weights_ = allocate_weights(static_cast<std::size_t>(panels() * p.panel_bytes));
     p.weights = weights_.get();
     auto *const to = weights_.get();
-    parallel::for_each_part(panels, parallel::parts_for(w.inner * w.columns, 0), [&](parallel::range part) {
-        pack_panels(w, p, loop_.columns, subtracted, part, to + part.begin * p.panel_bytes);
+    parallel::for_each_part(panels(), parallel::parts_for(w.inner * w.columns, 0), [&](parallel::range part) {
+        pack_panels(w, p, loop_.columns, are_subtracted, part, to + part.begin * p.panel_bytes);
     });
 }
 
@@ -169,8 +204,8 @@ void weight_only_product::pack_parameters(const weight_only_weights &w, bool has
     auto &p = panels_;
     const auto blocks = ceil_div(w.inner, p.parameter_block);
     // Loops know no NaN of f8_e4m3: a scale of NaN gives the same.
-    auto scales = w.scales;
-    bool is_shared = w.scale_columns == 1;
+    auto scales = p.groups.scales ? std::vector<float> {1} : w.scales;
+    bool is_shared = p.groups.scales || w.scale_columns == 1;
     if (p.code == weight_code::f8_e4m3)
         for_each_weight(
                 w, [&](std::int64_t k, std::int64_t n, std::int32_t code) __attribute__((always_inline)) {
@@ -182,21 +217,20 @@ void weight_only_product::pack_parameters(const weight_only_weights &w, bool has
                 });
     p.parameters.of_panel = is_shared ? 0 : blocks * loop_.columns;
     scales_ = is_shared ? in_one_panel<float>(scales, loop_.columns, no_offset)
-                        : in_panels<float>(scales, blocks, w.columns, loop_.columns, no_offset);
+                        : in_panels<float>(scales, blocks, p, panels(), loop_.columns, no_offset);
     p.parameters.scales = scales_.data();
     if (!has_zero_points) return;
     auto zero_points = w.zero_points;
     if (zero_points.empty()) zero_points.resize(w.scales.size());
     const auto offset = code_offset(w.type);
     zero_points_ = is_shared ? in_one_panel<std::int8_t>(zero_points, loop_.columns, offset)
-                             : in_panels<std::int8_t>(zero_points, blocks, w.columns, loop_.columns, offset);
+                             : in_panels<std::int8_t>(zero_points, blocks, p, panels(), loop_.columns, offset);
     p.parameters.zero_points = zero_points_.data();
 }
 
 std::size_t weight_only_product::bytes() const {
-    const auto panels = ceil_div(panels_.columns, loop_.columns);
-    return static_cast<std::size_t>(panels * panels_.panel_bytes) + scales_.size() * sizeof(float)
-            + zero_points_.size();
+    return static_cast<std::size_t>(panels() * panels_.panel_bytes)
+            + (scales_.size() + x_scales_.size()) * sizeof(float) + zero_points_.size() + group_zero_points_.size();
 }
 
 void weight_only_product::run(
@@ -205,7 +239,7 @@ void weight_only_product::run(
     if (rows == 0 || panels_.columns == 0) return;
     // A part's least work takes about as long as that of other loops: an element stands for four products.
     const auto work = rows * std::max<std::int64_t>(panels_.inner, 1) * panels_.columns / 4;
-    const auto panels = ceil_div(panels_.columns, loop_.columns);
+    const auto panels = this->panels();
     // Blocks of rows share widened weights; few panels are shared out by rows, too.
     constexpr std::int64_t min_rows = 12;
     const auto wanted = std::min(ceil_div(parallel::parts_for(work, 0), panels), rows / min_rows);
@@ -214,8 +248,9 @@ void weight_only_product::run(
     const auto items = blocks * panels;
     const auto parts = parallel::parts_for_items(items, work);
     if (std::ssize(memory.parts) < parts) memory.parts.resize(static_cast<std::size_t>(parts));
+    const bool is_copied = x.step != 1 || panels_.groups.scales;
     const auto floats = static_cast<std::size_t>(
-            weight_only_scratch_floats(loop_.columns) + (x.step == 1 ? 0 : copied_row_floats(block, panels_.inner)));
+            weight_only_scratch_floats(loop_.columns) + (is_copied ? copied_row_floats(block, panels_.inner) : 0));
     for (auto &part : memory.parts)
         if (part.size() < floats) part.resize(floats);
     parallel::for_each_part(items, parts, [&](parallel::range part, std::size_t index) {

@@ -25,6 +25,8 @@ struct weight_only_weights {
     std::vector<std::int32_t> zero_points; // as the scales, of the weights' type; none: empty, as for floats
     std::int64_t scale_columns;            // columns, or 1: all columns have the same
     bool are_float16 = false;              // the products by the scales are rounded to float16
+    /// Columns that share a scale; scale_columns is ceil(columns / column_group). Of several, are_float16 is false.
+    std::int64_t column_group = 1;
 };
 
 /// Whether zero points are values that the weights could have, as ONNX wants them and weight_only_product takes them.
@@ -43,7 +45,8 @@ struct weight_only_workspace {
 /// acc = fma(x[k], q[k] - zero point, acc): the difference is exact. The first block gives sum = acc * scale, later
 /// ones sum = fma(acc, scale, sum). Where each row has a scale of its own (block 1 of more rows), one block has all
 /// rows and acc = fma(x[k], f32((q[k] - zero point) * scale), acc) is the sum. So it is where weights are float16, with
-/// f16() in place of f32().
+/// f16() in place of f32(). Where groups of columns share scales, x is scaled: one block has all rows and
+/// acc = fma(f32(x[k] * scale), q[k] - zero point, acc) is the sum.
 ///
 /// How far that is from S, the exact sum of x[k] w[k] with the weights w[k] = f32((q[k] - zero point) * scale) that
 /// DequantizeLinear gives, where nothing over- or underflows: u = 2^-24 bounds a rounding, and a product of m factors
@@ -51,7 +54,8 @@ struct weight_only_workspace {
 /// Numerical Algorithms, lemma 3.1). A term of a block of n rows is rounded at most n times as acc grows, then once
 /// for each block from its own on, at most B times; and the exact (q - zero point) * scale is w[k] / (1 + e). So
 /// |y - S| <= gamma(n + B + 1) * sum of |x[k] w[k]|; where each row has a scale, or the weights are float16, gamma(K)
-/// for K rows.
+/// for K rows. Of groups of columns, f32(x[k] * scale) is rounded once, a term at most K times as acc grows, and
+/// w[k] / (1 + e) is as above: gamma(K + 2).
 class weight_only_product {
   public:
     weight_only_product(const weight_only_weights &w, targets::features available);
@@ -66,14 +70,18 @@ class weight_only_product {
     void run(const float_rows &x, float *y, std::int64_t y_stride, weight_only_workspace &memory) const;
 
   private:
-    void pack_weights(const weight_only_weights &w, const std::vector<std::int8_t> &subtracted);
+    void pack_weights(const weight_only_weights &w, bool are_subtracted);
     void pack_parameters(const weight_only_weights &w, bool has_zero_points);
+    void pack_groups(const weight_only_weights &w, bool has_zero_points);
+    std::int64_t panels() const;
 
     weight_only_loop loop_;
     weight_only_panels panels_; // points into what follows
     std::shared_ptr<std::byte> weights_;
     std::vector<float> scales_;
     std::vector<std::int8_t> zero_points_;
+    std::vector<float> x_scales_;                // of groups of columns
+    std::vector<std::int8_t> group_zero_points_; // likewise
 };
 
 } // namespace dynquant::layers

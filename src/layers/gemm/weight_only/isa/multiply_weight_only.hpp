@@ -207,12 +207,26 @@ using row_of_bytes = simd::lanes_of<std::uint8_t, static_cast<int>(panel_columns
 
 /// Two adjacent rows of 4 bits as s8, less their zero points.
 template <typename V>
-[[gnu::always_inline]] inline void widen_pair(
-        const std::byte *from, const typename row_of_bytes<V>::vector &zero_points, std::int8_t *to) {
+[[gnu::always_inline]] inline void widen_pair(const std::byte *from,
+        const typename row_of_bytes<V>::vector &zero_points, const typename row_of_bytes<V>::vector &of_second,
+        std::int8_t *to) {
     using bytes = row_of_bytes<V>;
     const auto pair = bytes::load(from);
     bytes::store(to, (pair & bytes::splat(15)) - zero_points);
-    bytes::store(to + panel_columns<V>, (pair >> 4) - zero_points);
+    bytes::store(to + panel_columns<V>, (pair >> 4) - of_second);
+}
+
+/// Two adjacent rows of a group of columns, less the zero point of each.
+template <typename V>
+[[gnu::always_inline]] inline void widen_pair(const std::byte *from, const std::int8_t *zero_points, std::int8_t *to) {
+    using bytes = row_of_bytes<V>;
+    widen_pair<V>(from, bytes::splat(static_cast<std::uint8_t>(zero_points[0])),
+            bytes::splat(static_cast<std::uint8_t>(zero_points[1])), to);
+}
+
+/// The zero points of a panel's rows, those of its group of columns; null: it has none of this kind.
+inline const std::int8_t *row_zero_points(const weight_only_panels &p, std::int64_t panel) {
+    return p.groups.zero_points ? p.groups.zero_points + panel / p.groups.panels * p.inner : nullptr;
 }
 
 /// Elements of 4 bits as s8, less their zero points. Writes a row more where the last block's rows are odd.
@@ -222,6 +236,12 @@ void widen_nibbles(const weight_only_panels &p, const rows_of_panel &rows, std::
     const auto block_bytes = ceil_div(p.block, 2) * columns, first_block = rows.first / p.block;
     auto first = rows.first % p.block; // in its block
     const auto *from_block = p.weights + rows.panel * p.panel_bytes + first_block * block_bytes;
+    if (const auto *const of_rows = row_zero_points(p, rows.panel)) { // one block has all rows
+        const auto *from = from_block + first / 2 * columns;
+        for (auto k = rows.first; k < rows.first + rows.count; k += 2, from += columns, to += 2 * columns)
+            widen_pair<V>(from, of_rows + k, to);
+        return;
+    }
     const bool has_zero_points = p.parameters.zero_points && !p.are_weights_scaled;
     const std::int8_t none[columns] = {}, *zero_points_of_block = none;
     if (has_zero_points)
@@ -232,7 +252,7 @@ void widen_nibbles(const weight_only_panels &p, const rows_of_panel &rows, std::
         const auto zero_points = row_of_bytes<V>::load(zero_points_of_block);
         if (has_zero_points) zero_points_of_block += columns;
         for (std::int64_t i = 0; i < count; i += 2, from += columns)
-            widen_pair<V>(from, zero_points, to + i * columns);
+            widen_pair<V>(from, zero_points, zero_points, to + i * columns);
         to += count * columns;
         rest -= count;
     }
@@ -244,7 +264,8 @@ template <typename V, weight_element of>
 void widen_to_floats(const weight_only_panels &p, const rows_of_panel &rows, const void *weights, float *to) {
     constexpr auto columns = panel_columns<V>;
     const auto *from = static_cast<const stored<of> *>(weights);
-    const auto block = p.parameter_block;
+    const auto *const of_rows = row_zero_points(p, rows.panel);
+    const auto block = of_rows ? 1 : p.parameter_block;
     auto parameter = rows.panel * p.parameters.of_panel + rows.first / block * columns;
     auto in_block = block - rows.first % block;
     std::int32_t zero_points[columns] = {};
@@ -253,8 +274,13 @@ void widen_to_floats(const weight_only_panels &p, const rows_of_panel &rows, con
         typename V::reals scales[panel_vectors];
         unroll<panel_vectors>([&](int vector) __attribute__((always_inline)) {
             const auto v = vector * V::lanes;
-            if constexpr (of == weight_element::s8_with_zero_points)
-                V::store(zero_points + v, V::load(p.parameters.zero_points + parameter + v));
+            if constexpr (of == weight_element::s8_with_zero_points) {
+                if (of_rows)
+                    for (int lane = 0; lane < V::lanes; ++lane)
+                        zero_points[v + lane] = of_rows[rows.first + rows.count - rest];
+                else
+                    V::store(zero_points + v, V::load(p.parameters.zero_points + parameter + v));
+            }
             scales[vector] = p.are_weights_scaled ? V::load(p.parameters.scales + parameter + v) : V::splat(1.0F);
         });
         for (std::int64_t i = 0; i < count; ++i, from += columns, to += columns)
@@ -269,7 +295,7 @@ void widen_to_floats(const weight_only_panels &p, const rows_of_panel &rows, con
 
 /// A panel of 4 bits, or two, by one row of x. While some rows are multiplied, those behind them are widened. sums: of
 /// all columns, with padding. bytes: widened_bytes.
-template <typename V, int panels>
+template <typename V, int panels, bool has_row_zero_points>
 [[gnu::noinline]] void multiply_nibbles(
         const weight_only_panels &p, const float_rows &x, std::int64_t panel, float *sums, std::int8_t *bytes) {
     using reals = typename V::reals;
@@ -288,13 +314,19 @@ template <typename V, int panels>
     const auto *zero_points = has_zero_points ? p.parameters.zero_points + panel * of_panel : none;
     const auto zero_points_of_panel = has_zero_points ? of_panel : 0,
                zero_points_of_block = has_zero_points ? columns : 0;
+    const auto *zero_points_of_rows = row_zero_points(p, panel);
     const auto widen = [&](std::int8_t * to) __attribute__((always_inline)) {
         unroll<panels>([&](int i) __attribute__((always_inline)) {
             __builtin_prefetch(from + i * panel_bytes + prefetched_bytes);
-            widen_pair<V>(from + i * panel_bytes, row_of_bytes<V>::load(zero_points + i * zero_points_of_panel),
-                    to + i * 2 * columns);
+            if constexpr (has_row_zero_points) {
+                widen_pair<V>(from + i * panel_bytes, zero_points_of_rows, to + i * 2 * columns);
+            } else {
+                const auto both = row_of_bytes<V>::load(zero_points + i * zero_points_of_panel);
+                widen_pair<V>(from + i * panel_bytes, both, both, to + i * 2 * columns);
+            }
         });
         from += columns;
+        if constexpr (has_row_zero_points) zero_points_of_rows += 2;
     };
     const auto rows_at = [=](std::int64_t k, std::int64_t in_block) {
         const auto in_inner = inner - k, rest = block - in_block, rows = rest < in_inner ? rest : in_inner;
@@ -351,6 +383,16 @@ template <typename V, int panels>
     }
 }
 
+template <typename V>
+void multiply_nibbles(const weight_only_panels &p, const float_rows &x, std::int64_t panel, int panels, float *sums,
+        std::int8_t *bytes) {
+    const auto call = [&](auto f) { f(p, x, panel, sums, bytes); };
+    if (p.groups.zero_points)
+        call(panels == 1 ? multiply_nibbles<V, 1, true> : multiply_nibbles<V, 2, true>);
+    else
+        call(panels == 1 ? multiply_nibbles<V, 1, false> : multiply_nibbles<V, 2, false>);
+}
+
 /// What widen_nibbles() leaves: bytes.
 inline weight_element element_of(const weight_only_panels &p) {
     using enum weight_element;
@@ -360,7 +402,7 @@ inline weight_element element_of(const weight_only_panels &p) {
         case weight_code::u4:
             if (!p.are_weights_scaled) return s8;
             [[fallthrough]];
-        case weight_code::s8: return p.parameters.zero_points ? s8_with_zero_points : s8;
+        case weight_code::s8: return p.parameters.zero_points || p.groups.zero_points ? s8_with_zero_points : s8;
     }
     return s8; // no enumerator
 }
@@ -373,7 +415,8 @@ enum class widening { in_registers, to_bytes, to_floats, beside };
 inline widening widening_of(const weight_only_panels &p, weight_element element, std::int64_t rows) {
     using enum weight_element;
     const bool is_float8 = element == f8_e4m3 || element == f8_e5m2;
-    if (p.are_weights_scaled || (element == s8_with_zero_points && rows > 4 * weight_only_tile_rows)
+    if (p.are_weights_scaled
+            || (element == s8_with_zero_points && (p.groups.zero_points || rows > 4 * weight_only_tile_rows))
             || (is_float8 && rows > 2 * weight_only_tile_rows))
         return widening::to_floats;
     if (p.code != weight_code::u4) return widening::in_registers;
@@ -466,7 +509,7 @@ void multiply_panel(const weight_only_panels &p, const float_rows &x, std::int64
     const auto how = widening_of(p, element, x.rows);
     const panel_scratch<V> scratch(scratch_memory);
     const auto chunk = chunk_rows<V>(p, how, x.rows, panels);
-    const auto first = panel * panel_columns<V>, all = panels * panel_columns<V>;
+    const auto first = first_column(p, panel, panel_columns<V>), all = panels * panel_columns<V>;
 
     tile_call t;
     t.block = p.block;
@@ -474,7 +517,7 @@ void multiply_panel(const weight_only_panels &p, const float_rows &x, std::int64
     t.x_step = x.step;
     t.x_of_tile = x_of_tile;
     t.accumulators = scratch.accumulators;
-    t.columns = p.columns - first < all ? p.columns - first : all;
+    t.columns = all - panel_columns<V> + columns_of(p, panel + panels - 1, panel_columns<V>);
     const bool is_padded = t.columns < all;
     t.sums = is_padded ? scratch.padded_sums : y + first;
     t.sums_stride = is_padded ? all : y_stride;
@@ -486,7 +529,7 @@ void multiply_panel(const weight_only_panels &p, const float_rows &x, std::int64
         t.parameters = {0, ones, nullptr};
     }
     if (how == widening::beside)
-        (panels == 1 ? multiply_nibbles<V, 1> : multiply_nibbles<V, 2>)(p, x, panel, t.sums, scratch.bytes);
+        multiply_nibbles<V>(p, x, panel, panels, t.sums, scratch.bytes);
     else
         for (std::int64_t k = 0; k < p.inner; k += t.count) {
             take_chunk<V>(t, p, k, chunk, panel);
@@ -512,12 +555,28 @@ inline void copy_tile(const float *x, std::int64_t step, std::int64_t rows, std:
             std::memcpy(to, x, static_cast<std::size_t>(rows) * sizeof *x);
 }
 
+/// Rows of x times the scales of a group of columns, each in one piece.
+inline void scale_rows(const float_rows &x, const column_groups &g, std::int64_t group, std::int64_t inner, float *to) {
+    const auto *const scales = g.scales + group * g.blocks;
+    for (std::int64_t row = 0; row < x.rows; ++row, to += inner) {
+        const auto *const from = x.first + row * x.stride;
+        if (g.block == 1 && x.step == 1)
+            for (std::int64_t k = 0; k < inner; ++k)
+                to[k] = from[k] * scales[k];
+        else
+            for (std::int64_t k = 0, block = 0; k < inner; ++block)
+                for (const auto end = inner - k < g.block ? inner : k + g.block; k < end; ++k)
+                    to[k] = from[k * x.step] * scales[block];
+    }
+}
+
 template <typename V>
 void multiply_weight_only(const weight_only_panels &p, const float_rows &given, parallel::range panels, float *y,
         std::int64_t y_stride, float *scratch) {
     auto x = given;
     auto x_of_tile = weight_only_tile_rows * x.stride;
-    if (x.step != 1) { // each tile has its elements together, in fewer lines of the first-level cache
+    // Each tile has its elements together, in fewer lines of the first-level cache.
+    if (x.step != 1 && !p.groups.scales) {
         auto *const copied = scratch + weight_only_scratch_floats(panel_columns<V>);
         x_of_tile = weight_only_tile_rows * p.inner;
         for (std::int64_t first = 0; first < x.rows; first += weight_only_tile_rows)
@@ -525,7 +584,14 @@ void multiply_weight_only(const weight_only_panels &p, const float_rows &given, 
         x = {copied, x.rows, 1, weight_only_tile_rows};
     }
     for (auto panel = panels.begin; panel < panels.end;) {
-        const int count = x.rows == 1 && panel + 1 < panels.end ? 2 : 1;
+        const auto in_group = panel % p.groups.panels;
+        if (p.groups.scales && (in_group == 0 || panel == panels.begin)) {
+            auto *const scaled = scratch + weight_only_scratch_floats(panel_columns<V>);
+            scale_rows(given, p.groups, panel / p.groups.panels, p.inner, scaled);
+            x = {scaled, given.rows, p.inner};
+            x_of_tile = weight_only_tile_rows * p.inner;
+        }
+        const int count = x.rows == 1 && panel + 1 < panels.end && in_group + 1 < p.groups.panels ? 2 : 1;
         multiply_panel<V>(p, x, x_of_tile, panel, count, y, y_stride, scratch);
         panel += count;
     }
