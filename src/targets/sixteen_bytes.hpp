@@ -1,12 +1,32 @@
 // Vectors of any processor: SSE2 and NEON interleave them by one instruction.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+
+#include "targets/simd.hpp"
 
 namespace dynquant::simd {
 namespace {
 
 using sixteen_bytes = std::uint8_t __attribute__((vector_size(16)));
+
+/// At most sixteen bytes; beyond `size` they are 0.
+inline sixteen_bytes load_bytes(const std::byte *from, std::int64_t size) {
+    sixteen_bytes result = {};
+    if (size >= 16)
+        std::memcpy(&result, from, sizeof result); // of known size: one load
+    else if (size > 0)
+        std::memcpy(&result, from, static_cast<std::size_t>(size));
+    return result;
+}
+inline void store_bytes(void *to, sixteen_bytes x, std::int64_t size) {
+    if (size >= 16)
+        std::memcpy(to, &x, sizeof x);
+    else if (size > 0)
+        std::memcpy(to, &x, static_cast<std::size_t>(size));
+}
 
 /// The first halves of both, by turns.
 inline sixteen_bytes low_bytes(sixteen_bytes a, sixteen_bytes b) {
@@ -15,6 +35,22 @@ inline sixteen_bytes low_bytes(sixteen_bytes a, sixteen_bytes b) {
 /// The second halves.
 inline sixteen_bytes high_bytes(sixteen_bytes a, sixteen_bytes b) {
     return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+}
+
+/// Transposes sixteen rows, by four rounds of interleaving row i with row i + 8.
+[[maybe_unused, gnu::always_inline]] inline void transpose(sixteen_bytes (&x)[16]) {
+    sixteen_bytes y[16];
+    const auto interleave_halves =
+            [](const sixteen_bytes(&from)[16], sixteen_bytes(&to)[16]) __attribute__((always_inline)) {
+        unroll<8>([&](int i) __attribute__((always_inline)) {
+            to[2 * i] = low_bytes(from[i], from[i + 8]);
+            to[2 * i + 1] = high_bytes(from[i], from[i + 8]);
+        });
+    };
+    interleave_halves(x, y);
+    interleave_halves(y, x);
+    interleave_halves(x, y);
+    interleave_halves(y, x);
 }
 
 /// The bytes of all four, by turns.

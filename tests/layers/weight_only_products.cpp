@@ -97,9 +97,10 @@ sample of_extents(data_type type, std::int64_t rows, std::int64_t inner, std::in
     return s;
 }
 
-std::vector<float> run(const weight_only_product &product, const sample &s, weight_only_workspace &memory) {
+std::vector<float> run(const weight_only_product &product, const sample &s, weight_only_workspace &memory,
+        const std::byte *data = nullptr) {
     std::vector<float> y(static_cast<std::size_t>(s.rows * s.y_stride()), untouched);
-    product.run({s.x.data(), s.rows, s.x_stride()}, y.data(), s.y_stride(), memory);
+    product.run({s.x.data(), s.rows, s.x_stride()}, y.data(), s.y_stride(), memory, data);
     return y;
 }
 
@@ -189,8 +190,15 @@ class weight_only_products : public testing::TestWithParam<tested_features> {
         EXPECT_EQ(of.columns(), s.columns);
         const auto expected = s.expected();
         expect_equal(s, run(of, s, memory_), expected);
+        const auto data = s.packed();
+        const auto given = s.weights(data);
+        const bool are_given = s.rows <= max_given_x_rows && can_multiply_given(given);
+        std::optional<weight_only_product> as_they_lie;
+        if (are_given) as_they_lie.emplace(given, GetParam().code, weight_storage::given);
+        if (are_given) expect_equal(s, run(*as_they_lie, s, memory_, data.data()), expected);
         const parallel::scoped_executor executor(small_parts);
         expect_equal(s, run(of, s, memory_), expected);
+        if (are_given) expect_equal(s, run(*as_they_lie, s, memory_, data.data()), expected);
     }
 
     void expect_both_defined(std::int64_t rows, std::int64_t inner, std::int64_t columns) {

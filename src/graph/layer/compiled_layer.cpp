@@ -190,8 +190,10 @@ class compiled_layer : public compiled {
         const auto *const x = static_cast<const float *>(r.args.x);
         auto *const y = static_cast<float *>(r.args.y);
         if (r.part.packed_narrow) return r.part.packed_narrow->run_rows(x, rows_, y, m.of_narrow, r.args.tensor);
+        const auto *const data = constants_.narrow_weights_of(m.buffers, r.matrix, m.narrow_weights);
+        if (r.part.given_narrow) return r.part.given_narrow->run_rows(x, rows_, y, m.of_narrow, r.args.tensor, data);
         auto d = *r.part.narrow;
-        d.weights.data = constants_.narrow_weights_of(m.buffers, r.matrix, m.narrow_weights);
+        d.weights.data = data;
         if (layers::have_zero_points_of_their_type(d.weights))
             return layers::weight_only_layer(d, features_).run_rows(x, rows_, y, m.of_narrow, r.args.tensor);
         auto *const sums = layers::workspace::ensure_size(m.sums, static_cast<size_t>(rows_ * s_.w.columns));

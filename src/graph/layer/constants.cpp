@@ -206,6 +206,9 @@ void constants::bind_narrow(port_buffers buffers, std::int64_t matrix, binding::
         d.weights.data = narrow_weights_of(buffers, matrix, copy);
         p.packed_narrow = std::make_unique<const layers::weight_only_layer>(d, features_);
         d.weights.data = nullptr;
+    } else if (x_.shape.front() <= layers::max_given_x_rows && layers::have_zero_points_of_their_type(d.weights)
+            && layers::can_multiply_given(d.weights)) {
+        p.given_narrow = std::make_unique<const layers::weight_only_layer>(d, features_, layers::weight_storage::given);
     }
     p.narrow = std::move(d);
     p.description.result = layers::result_type::f32;

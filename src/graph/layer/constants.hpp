@@ -27,6 +27,8 @@ struct binding {
         // A weight-only layer has these in place of the others but `steps`.
         std::optional<layers::weight_only_description> narrow;          // without data
         std::unique_ptr<const layers::weight_only_layer> packed_narrow; // null: not kept
+        std::unique_ptr<const layers::weight_only_layer>
+                given_narrow; // of few rows, whose data each run gives; or null
     };
     std::vector<part> parts; // for each matrix of weights
 };

@@ -8,11 +8,12 @@
 
 namespace dynquant::layers {
 
-weight_only_layer::weight_only_layer(const weight_only_description &d, targets::features available)
+weight_only_layer::weight_only_layer(
+        const weight_only_description &d, targets::features available, weight_storage storage)
     : label_(d.label)
     , is_convolution_(d.is_convolution)
     , x_rank_(d.x_rank)
-    , product_(d.weights, available)
+    , product_(d.weights, available, storage)
     , owned_(d.post_ops)
     , epilogue_(*targets::pick(available, epilogue_table)) {
     for (const auto &s : owned_)
@@ -47,16 +48,17 @@ void weight_only_layer::run(const float *x, const dims &x_shape, float *y, memor
     run_images(x, is_convolution_ ? x_shape[0] : 1, rows, y, m);
 }
 
-void weight_only_layer::run_rows(const float *x, std::int64_t rows, float *y, memory &m, const float *tensor) const {
-    if (rows > 0 && product_.columns() > 0) run_images(x, 1, rows, y, m, tensor);
+void weight_only_layer::run_rows(
+        const float *x, std::int64_t rows, float *y, memory &m, const float *tensor, const std::byte *data) const {
+    if (rows > 0 && product_.columns() > 0) run_images(x, 1, rows, y, m, tensor, data);
 }
 
 /// Computes blocks of rows whose products stay in the second-level caches until the post-ops take them. The rows of a
 /// convolution are the positions of an image, whose elements lie apart.
-void weight_only_layer::run_images(
-        const float *x, std::int64_t images, std::int64_t rows, float *y, memory &m, const float *tensor) const {
+void weight_only_layer::run_images(const float *x, std::int64_t images, std::int64_t rows, float *y, memory &m,
+        const float *tensor, const std::byte *data) const {
     const auto inner = product_.inner(), columns = product_.columns();
-    if (!is_convolution_ && post_ops_.empty()) return product_.run({x, rows, inner}, y, columns, m.of_product);
+    if (!is_convolution_ && post_ops_.empty()) return product_.run({x, rows, inner}, y, columns, m.of_product, data);
     auto block = std::min(rows, std::max<std::int64_t>(64 * 1024 / columns / 24, 1) * 24);
     if (is_convolution_) block = std::max(block, std::min(rows, max_weight_only_rows));
     auto *const products = workspace::ensure_size(m.products, static_cast<std::size_t>(block * columns));
@@ -65,7 +67,7 @@ void weight_only_layer::run_images(
             const auto count = std::min(block, rows - begin);
             const auto of_block = is_convolution_ ? float_rows {x + begin, count, 1, rows}
                                                   : float_rows {x + begin * inner, count, inner};
-            product_.run(of_block, products, columns, m.of_product);
+            product_.run(of_block, products, columns, m.of_product, data);
             const auto to = is_convolution_ ? rows_of_sums {products, true, columns, y + begin, 1, rows}
                                             : rows_of_sums {products, true, columns, y + begin * columns, columns, 1,
                                                     tensor ? tensor + begin * columns : nullptr};

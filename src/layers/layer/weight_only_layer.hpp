@@ -26,8 +26,9 @@ class weight_only_layer {
         std::vector<float> products;
     };
 
-    /// Packs the weights. available: the features of the processor that loops may use.
-    weight_only_layer(const weight_only_description &d, targets::features available);
+    /// Packs the weights, unless each run gives them. available: the features of the processor that loops may use.
+    weight_only_layer(const weight_only_description &d, targets::features available,
+            weight_storage storage = weight_storage::packed);
 
     /// The shape of y. Throws error for an x whose rows the weights do not fit.
     dims y_of(const dims &x) const;
@@ -35,12 +36,13 @@ class weight_only_layer {
     /// x, y: dense.
     void run(const float *x, const dims &x_shape, float *y, memory &m) const;
     /// Of rows of x that are matrices; nothing is allocated but memory that grows. tensor: of post_op_kind::add_tensor,
-    /// as y.
-    void run_rows(const float *x, std::int64_t rows, float *y, memory &m, const float *tensor = nullptr) const;
+    /// as y. data: of weights that are given.
+    void run_rows(const float *x, std::int64_t rows, float *y, memory &m, const float *tensor = nullptr,
+            const std::byte *data = nullptr) const;
 
   private:
     void run_images(const float *x, std::int64_t images, std::int64_t rows, float *y, memory &m,
-            const float *tensor = nullptr) const;
+            const float *tensor = nullptr, const std::byte *data = nullptr) const;
 
     std::string label_;
     bool is_convolution_;

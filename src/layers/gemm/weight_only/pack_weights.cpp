@@ -1,7 +1,6 @@
 #include "layers/gemm/weight_only/pack_weights.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <span>
 
 #include "elements/table.hpp"
@@ -11,41 +10,14 @@
 namespace dynquant::layers {
 namespace {
 
+using simd::load_bytes;
 using simd::sixteen_bytes;
+using simd::store_bytes;
 constexpr std::int64_t lanes = sizeof(sixteen_bytes);
-
-/// At most sixteen bytes; beyond `size` they are 0.
-sixteen_bytes load(const std::byte *from, std::int64_t size) {
-    sixteen_bytes result = {};
-    if (size >= lanes)
-        std::memcpy(&result, from, sizeof result); // of known size: one load
-    else if (size > 0)
-        std::memcpy(&result, from, static_cast<std::size_t>(size));
-    return result;
-}
-
-void store(std::byte *to, sixteen_bytes x, std::int64_t size) {
-    if (size >= lanes)
-        std::memcpy(to, &x, sizeof x);
-    else if (size > 0)
-        std::memcpy(to, &x, static_cast<std::size_t>(size));
-}
 
 /// Fetches what lies sixteen rows ahead: each row is of another page, to which no processor prefetches by itself.
 void prefetch_row(const std::byte *from, std::int64_t row_bytes) {
     __builtin_prefetch(from + 16 * row_bytes);
-}
-
-/// Transposes sixteen rows, by four rounds of interleaving row i with row i + 8.
-void transpose(sixteen_bytes (&x)[lanes]) {
-    for (int round = 0; round < 4; ++round) {
-        sixteen_bytes y[lanes];
-        for (int i = 0; i < lanes / 2; ++i) {
-            y[2 * i] = simd::low_bytes(x[i], x[i + lanes / 2]);
-            y[2 * i + 1] = simd::high_bytes(x[i], x[i + lanes / 2]);
-        }
-        std::copy_n(y, lanes, x);
-    }
 }
 
 /// A panel: `columns` of its `width` columns are weights from column `first` on.
@@ -62,8 +34,8 @@ void pack_rows(const std::byte *data, std::int64_t rows, std::int64_t all_column
         for (const auto &p : panels)
             for (std::int64_t n = 0; n < p.columns; n += lanes) {
                 prefetch_row(data + k * all_columns + p.first + n, all_columns);
-                store(p.to + k * p.width + n, load(data + k * all_columns + p.first + n, p.columns - n) ^ flip,
-                        p.columns - n);
+                store_bytes(p.to + k * p.width + n,
+                        load_bytes(data + k * all_columns + p.first + n, p.columns - n) ^ flip, p.columns - n);
             }
 }
 
@@ -74,10 +46,10 @@ void pack_columns(const std::byte *data, std::int64_t rows, std::uint8_t flip, s
             for (std::int64_t k = 0; k < rows; k += lanes) {
                 sixteen_bytes x[lanes] = {};
                 for (std::int64_t i = 0; i < std::min(lanes, p.columns - n); ++i)
-                    x[i] = load(data + (p.first + n + i) * rows + k, rows - k) ^ flip;
-                transpose(x);
+                    x[i] = load_bytes(data + (p.first + n + i) * rows + k, rows - k) ^ flip;
+                simd::transpose(x);
                 for (std::int64_t i = 0; i < std::min(lanes, rows - k); ++i)
-                    store(p.to + (k + i) * p.width + n, x[i], p.columns - n);
+                    store_bytes(p.to + (k + i) * p.width + n, x[i], p.columns - n);
             }
 }
 
@@ -91,11 +63,11 @@ void pack_pairs(const weight_only_weights &w, std::int64_t block, std::uint8_t f
                     const auto *const row = w.data + (k * w.columns + p.first + n) / 2;
                     const auto size = (p.columns - n) / 2;
                     prefetch_row(row, w.columns / 2);
-                    const auto a = load(row, size) ^ flip;
-                    const auto b = k + 1 < end ? load(row + w.columns / 2, size) ^ flip : sixteen_bytes {};
+                    const auto a = load_bytes(row, size) ^ flip;
+                    const auto b = k + 1 < end ? load_bytes(row + w.columns / 2, size) ^ flip : sixteen_bytes {};
                     const auto even = (a & 15) | (b << 4), odd = (a >> 4) | (b & 0xf0);
-                    store(p.to + to * p.width + n, simd::low_bytes(even, odd), p.columns - n);
-                    store(p.to + to * p.width + n + lanes, simd::high_bytes(even, odd), p.columns - n - lanes);
+                    store_bytes(p.to + to * p.width + n, simd::low_bytes(even, odd), p.columns - n);
+                    store_bytes(p.to + to * p.width + n + lanes, simd::high_bytes(even, odd), p.columns - n - lanes);
                 }
 }
 
@@ -118,10 +90,14 @@ std::int32_t code_offset(data_type type) {
     return type == data_type::u8 ? -128 : type == data_type::s4 ? 8 : 0;
 }
 
+std::uint8_t sign_flip(data_type type) {
+    return type == data_type::u8 ? 0x80 : type == data_type::s4 ? 0x88 : 0;
+}
+
 void pack_panels(const weight_only_weights &w, const weight_only_panels &layout, std::int64_t panel_columns,
         bool are_subtracted, parallel::range panels, std::byte *to) {
     const auto block = layout.block;
-    const std::uint8_t flip = w.type == data_type::u8 ? 0x80 : w.type == data_type::s4 ? 0x88 : 0;
+    const auto flip = sign_flip(w.type);
     const bool are_whole_pairs = w.inner % 2 == 0 && (block % 2 == 0 || block >= w.inner);
     constexpr std::int64_t columns_of_line = 128; // of nibbles; 64 bytes
     std::vector<panel> group;

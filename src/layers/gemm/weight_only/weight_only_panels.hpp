@@ -31,6 +31,14 @@ struct column_groups {
     const std::int8_t *zero_points; // [groups, rows] with their offset, and one more; null: none
 };
 
+/// Weights as they lie, row-major or transposed, in place of panels.
+struct given_weights {
+    const std::byte *data; // null: weights are in panels
+    std::int64_t stride;   // elements from row to row; if transposed, from column to column
+    bool is_transposed, are_nibbles;
+    std::uint8_t flip; // of bytes, so that all are s8 or u4
+};
+
 /// Weights in panels of adjacent columns; a panel has row after row. Zeros pad the last one of a group.
 struct weight_only_panels {
     weight_code code;
@@ -43,6 +51,7 @@ struct weight_only_panels {
     bool are_weights_scaled;      // each weight is scaled before it is multiplied, in place of the sums
     bool are_float16;             // a scaled weight is rounded to float16
     column_groups groups;
+    given_weights given;
 };
 
 /// The first column of a panel, and its columns that are not padding.
@@ -89,9 +98,23 @@ constexpr std::int64_t copied_row_floats(std::int64_t rows, std::int64_t inner) 
 using multiply_weight_only_function = void (*)(const weight_only_panels &p, const float_rows &x, parallel::range panels,
         float *y, std::int64_t y_stride, float *scratch);
 
+/// Rows of x, at most, by weights as they lie.
+inline constexpr std::int64_t max_given_x_rows = 8;
+/// Rows of these that are multiplied at once, at most: of the columns of two panels where each column lies in one
+/// piece, and of all columns where each row does. Of more the lines fall into few sets of a first-level cache.
+inline constexpr std::int64_t given_rows = 256, given_rows_of_all = 16;
+/// How far ahead they are fetched: more of them would leave that cache before they are read.
+inline constexpr std::int64_t given_bytes_ahead = 256;
+
+/// The floats of such a product beside weight_only_scratch_floats(): scaled x, and sums of all columns.
+constexpr std::int64_t given_floats(std::int64_t rows, std::int64_t panels, std::int64_t panel_columns) {
+    return max_given_x_rows * given_rows + rows * panels * panel_columns;
+}
+
 struct weight_only_loop {
     multiply_weight_only_function multiply;
-    std::int64_t columns; // of a panel
+    multiply_weight_only_function multiply_given; // p has weights as they lie
+    std::int64_t columns;                         // of a panel
 };
 
 extern const targets::candidate<const weight_only_loop *> weight_only_table[];

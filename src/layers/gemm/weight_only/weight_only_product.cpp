@@ -132,7 +132,16 @@ bool have_zero_points_of_their_type(const weight_only_weights &w) {
     return std::ranges::all_of(w.zero_points, [=](std::int32_t zp) { return zp >= least && zp < least + count; });
 }
 
-weight_only_product::weight_only_product(const weight_only_weights &w, targets::features available)
+/// Nibbles of which a vector or a pair of rows begins within a byte, and NaN of f8_e4m3, take a look at each.
+bool can_multiply_given(const weight_only_weights &w) {
+    if (w.type == data_type::f8_e4m3) return false;
+    if (!has_nibbles(w.type)) return true;
+    if (w.is_transposed) return w.inner % 2 == 0 && (w.block % 2 == 0 || w.block >= w.inner || w.column_group > 1);
+    return w.columns % 2 == 0 && (w.column_group % 2 == 0 || w.column_group == 1);
+}
+
+weight_only_product::weight_only_product(
+        const weight_only_weights &w, targets::features available, weight_storage storage)
     : loop_(*targets::pick(available, weight_only_table))
     , panels_() {
     auto &p = panels_;
@@ -153,6 +162,11 @@ weight_only_product::weight_only_product(const weight_only_weights &w, targets::
     const bool has_zero_points = !is_float8(w.type) && (code_offset(w.type) != 0 || !w.zero_points.empty());
     if (is_grouped) pack_groups(w, has_zero_points);
     pack_parameters(w, has_zero_points && !is_grouped);
+    p.given.stride = w.is_transposed ? w.inner : w.columns;
+    p.given.is_transposed = w.is_transposed;
+    p.given.are_nibbles = has_nibbles(w.type);
+    p.given.flip = sign_flip(w.type);
+    if (storage == weight_storage::given) return;
     const bool are_subtracted = has_zero_points && p.code == weight_code::s8 && differences_fit(w);
     pack_weights(w, are_subtracted);
     if (!are_subtracted) return;
@@ -233,10 +247,15 @@ std::size_t weight_only_product::bytes() const {
             + (scales_.size() + x_scales_.size()) * sizeof(float) + zero_points_.size() + group_zero_points_.size();
 }
 
-void weight_only_product::run(
-        const float_rows &x, float *y, std::int64_t y_stride, weight_only_workspace &memory) const {
+void weight_only_product::run(const float_rows &x, float *y, std::int64_t y_stride, weight_only_workspace &memory,
+        const std::byte *data) const {
     const auto rows = x.rows;
     if (rows == 0 || panels_.columns == 0) return;
+    if (data && panels_.inner > 0) {
+        auto p = panels_;
+        p.given.data = data;
+        return run_given(p, x, y, y_stride, memory);
+    }
     // A part's least work takes about as long as that of other loops: an element stands for four products.
     const auto work = rows * std::max<std::int64_t>(panels_.inner, 1) * panels_.columns / 4;
     const auto panels = this->panels();
@@ -262,6 +281,20 @@ void weight_only_product::run(
                     {panel, end}, y + first * y_stride, y_stride, scratch);
             item += end - panel;
         }
+    });
+}
+
+void weight_only_product::run_given(const weight_only_panels &p, const float_rows &x, float *y, std::int64_t y_stride,
+        weight_only_workspace &memory) const {
+    const auto work = x.rows * p.inner * p.columns / 4;
+    const auto parts = parallel::parts_for_items(panels(), work);
+    if (std::ssize(memory.parts) < parts) memory.parts.resize(static_cast<std::size_t>(parts));
+    const auto floats = static_cast<std::size_t>(
+            weight_only_scratch_floats(loop_.columns) + given_floats(x.rows, panels(), loop_.columns));
+    for (auto &part : memory.parts)
+        if (part.size() < floats) part.resize(floats);
+    parallel::for_each_part(panels(), parts, [&](parallel::range part, std::size_t index) {
+        loop_.multiply_given(p, x, part, y, y_stride, memory.parts[index].data());
     });
 }
 

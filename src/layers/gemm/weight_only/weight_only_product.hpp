@@ -32,6 +32,10 @@ struct weight_only_weights {
 /// Whether zero points are values that the weights could have, as ONNX wants them and weight_only_product takes them.
 bool have_zero_points_of_their_type(const weight_only_weights &w);
 
+/// Whether weights can be read where they lie, by few rows of x.
+bool can_multiply_given(const weight_only_weights &w);
+enum class weight_storage { packed, given };
+
 /// The memory of a run, which the caller keeps: it serves any product, and only grows. Each run at a time needs its
 /// own.
 struct weight_only_workspace {
@@ -58,7 +62,9 @@ struct weight_only_workspace {
 /// w[k] / (1 + e) is as above: gamma(K + 2).
 class weight_only_product {
   public:
-    weight_only_product(const weight_only_weights &w, targets::features available);
+    /// storage: of weights that are given, each run has the data in place of w.
+    weight_only_product(
+            const weight_only_weights &w, targets::features available, weight_storage storage = weight_storage::packed);
     weight_only_product(weight_only_product &&) = default; // what panels_ points to stays where it is
 
     std::int64_t inner() const { return panels_.inner; }
@@ -66,13 +72,17 @@ class weight_only_product {
     /// What the packed weights take, with scales and zero points.
     std::size_t bytes() const;
 
-    /// Computes all columns of some rows, on several threads. y_stride: elements from row to row. Thread-safe.
-    void run(const float_rows &x, float *y, std::int64_t y_stride, weight_only_workspace &memory) const;
+    /// Computes all columns of some rows, on several threads. y_stride: elements from row to row. data: of weights that
+    /// are given, for at most max_given_x_rows. Thread-safe.
+    void run(const float_rows &x, float *y, std::int64_t y_stride, weight_only_workspace &memory,
+            const std::byte *data = nullptr) const;
 
   private:
     void pack_weights(const weight_only_weights &w, bool are_subtracted);
     void pack_parameters(const weight_only_weights &w, bool has_zero_points);
     void pack_groups(const weight_only_weights &w, bool has_zero_points);
+    void run_given(const weight_only_panels &p, const float_rows &x, float *y, std::int64_t y_stride,
+            weight_only_workspace &memory) const;
     std::int64_t panels() const;
 
     weight_only_loop loop_;

@@ -68,8 +68,9 @@ template <typename V, weight_element of>
 /// Some rows of weights, of one block or of whole blocks, by some rows of x.
 struct tile_call {
     const void *weights;
-    std::int64_t weights_of_panel; // elements from panel to panel
-    std::int64_t count, block;     // rows of weights
+    std::int64_t weights_of_panel, weights_stride; // elements from panel to panel, and from row to row
+    std::int64_t prefetched = prefetched_bytes;    // ahead, of bytes
+    std::int64_t count, block;                     // rows of weights
     const float *x;
     std::int64_t x_stride, x_step, x_of_tile; // elements from row to row, in a row, and from tile to tile
     weight_parameters parameters;
@@ -97,7 +98,7 @@ template <typename V, int rows, int vectors, weight_element of>
     float *const accumulators = t.accumulators, *const scaled_sums = t.sums;
     const auto sums_stride = t.sums_stride;
     const bool ends = t.ends;
-    const auto x_step = t.x_step;
+    const auto x_step = t.x_step, weights_stride = t.weights_stride, prefetched = t.prefetched;
     const auto for_each_sum = [](auto f) __attribute__((always_inline)) {
         unroll<rows * vectors>([&](int i) __attribute__((always_inline)) { f(i / vectors, i % vectors); });
     };
@@ -112,10 +113,10 @@ template <typename V, int rows, int vectors, weight_element of>
         for_each_sum([&](int r, int v) __attribute__((always_inline)) {
             sums[r][v] = t.begins ? V::splat(0.0F) : V::load(accumulators + r * row_elements + place(v, row_elements));
         });
-        for (; k < end; ++k, x += x_step, weights += row_elements) {
+        for (; k < end; ++k, x += x_step, weights += weights_stride) {
             if constexpr (rows == 1 && of != weight_element::f32) // which waits for weights
                 for (std::int64_t i = 0; i < vectors; i += panel_vectors)
-                    __builtin_prefetch(weights + place(static_cast<int>(i), t.weights_of_panel) + prefetched_bytes);
+                    __builtin_prefetch(weights + place(static_cast<int>(i), t.weights_of_panel) + prefetched);
             const auto weight = [&](int v) __attribute__((always_inline)) {
                 return load_weights<V, of>(weights + place(v, t.weights_of_panel), zero_points + v * V::lanes);
             };
@@ -513,6 +514,7 @@ void multiply_panel(const weight_only_panels &p, const float_rows &x, std::int64
 
     tile_call t;
     t.block = p.block;
+    t.weights_stride = panel_columns<V>;
     t.x_stride = x.stride;
     t.x_step = x.step;
     t.x_of_tile = x_of_tile;
@@ -596,17 +598,6 @@ void multiply_weight_only(const weight_only_panels &p, const float_rows &given, 
         panel += count;
     }
 }
-
-/// V with sums of one rounding, as the definition has them.
-template <typename V>
-struct fused : V {
-    static typename V::reals fma(typename V::reals a, typename V::reals b, typename V::reals c) {
-        return __builtin_fmaf(a, b, c);
-    }
-};
-
-template <typename V, typename Fused = std::conditional_t<V::has_fma, V, fused<V>>>
-constexpr weight_only_loop weight_only_of = {multiply_weight_only<Fused>, panel_columns<Fused>};
 
 } // namespace
 } // namespace dynquant::layers
