@@ -94,6 +94,7 @@ constexpr struct {
         {dnnl_graph_op_prelu, "PReLU"},
         {dnnl_graph_op_relu, "ReLU"},
         {dnnl_graph_op_subtract, "Subtract"},
+        {dnnl_graph_op_type_cast, "TypeCast"},
 };
 
 bool is_small_float(const c_logical_tensor &t) {

@@ -146,6 +146,29 @@ TEST(graph_no_allocation, in_a_layer_whose_constant_weights_stay_narrow) {
     EXPECT_EQ(to, std::vector<float>(5 * 8, 32 * 3 * 2 * 0.5F + 7));
 }
 
+TEST(graph_no_allocation, in_a_layer_between_floats_of_16_bits) {
+    const auto f16 = [](std::size_t id, const std::vector<std::int64_t> &extents, const std::vector<std::int64_t> &by) {
+        return lt(id, type::f16, extents, by);
+    };
+    const lt x = f16(0, {5, 32}, {1, 5}), scale = f32(11, {1}), real = f16(13, {32, 8}, {8, 1}),
+             y = f16(20, {5, 8}, {9, 1});
+    const lt w(10, type::s8, {32, 8}, layout::strided, lt::property_type::constant);
+    dg::graph graph(dg::engine::kind::cpu);
+    graph.add_op(dg::op(101, kind::DynamicDequantize, {w, scale}, {real}, "dw"));
+    graph.add_op(dg::op(102, kind::MatMul, {x, real}, {y}, "product"));
+    graph.finalize();
+    const auto partitions = graph.get_partitions();
+    ASSERT_EQ(partitions.size(), 1U);
+    std::vector<std::uint16_t> from(5 * 32, 0x4200), to(4 * 9 + 8); // 3
+    std::vector<float> half = {0.5F};
+    std::vector<std::int8_t> weights(32 * 8, 2);
+    EXPECT_EQ(allocations_of(partitions.front().compile({x, w, scale}, {y}, cpu()),
+                      {tensor_of(x, from), tensor_of(w, weights), tensor_of(scale, half)}, {tensor_of(y, to)}),
+            0);
+    for (std::size_t i = 0; i < to.size(); ++i)
+        EXPECT_EQ(to[i], i % 9 < 8 ? 0x5600U : 0U) << i; // 96
+}
+
 TEST(graph_no_allocation, in_a_layer_that_quantizes_x_by_computed_scales) {
     const lt raw = f32(0, {4, 32}), x = s8(1, {4, 32}), x_scales = f32(2, {4}), x_real = f32(3, {4, 32});
     const lt w(10, type::s8, {32, 8}, layout::strided, lt::property_type::constant);

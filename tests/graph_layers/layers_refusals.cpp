@@ -162,6 +162,27 @@ TEST(layers_refusals, other_data_types_at_compile) {
             "op 103 'add' (Add): input 1: expected data type f32, as the op has it, given s32"));
 }
 
+TEST(layers_refusals, other_floats_than_those_of_16_bits_at_compile) {
+    for (const auto &[of, name] : {std::pair(type::f16, "f16"), {type::bf16, "bf16"}}) {
+        program p;
+        const lt x(0, of, dims {2, 3}, layout::strided), real(13, of, dims {3, 2}, layout::strided),
+                bias(30, of, dims {2}, layout::strided);
+        p.y = lt(20, of, dims {2, 2}, layout::strided);
+        p.ops = {{101, kind::DynamicDequantize, {s8(10, {3, 2}), f32(11, {1})}, {real}, "dw"},
+                {102, kind::MatMul, {x, real, bias}, {p.y}, "product"}};
+        p.inputs = {{0, x}, {10, s8(10, {3, 2})}, {11, f32(11, {1})}, {30, bias}};
+        const auto partition = partitions_of(p).front();
+        const auto expected = std::string(": expected data type ") + name + ", as the op has it, given f32";
+        for (const auto &[wrong, where] :
+                {std::pair(f32(0, {2, 3}), "src"), {f32(30, {2}), "bias"}, {f32(20, {2, 2}), "dst"}}) {
+            auto changed = p;
+            (wrong.get_id() == 20 ? changed.y : changed.inputs[wrong.get_id()]) = wrong;
+            EXPECT_TRUE(
+                    refuses([&] { compile(partition, changed); }, dnnl_invalid_data_type, product + where + expected));
+        }
+    }
+}
+
 TEST(layers_refusals, other_dims_of_operands_at_compile) {
     EXPECT_TRUE(compile_refuses({f32(30, {3})}, dnnl_invalid_shape,
             product

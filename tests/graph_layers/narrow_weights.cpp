@@ -5,6 +5,7 @@
 #include <random>
 
 #include "by_hand.hpp"
+#include "oracle/elements.hpp"
 #include "support/environment.hpp"
 #include "support/sampling.hpp"
 
@@ -218,22 +219,37 @@ bytes laid_out(const std::vector<code> &codes, int bits, const dims &extents, co
     return result;
 }
 
+/// Of x, weights that are dequantized, and dst; x is of few bits, so that each type has it.
+struct float_type {
+    type of;
+    data_type as;
+};
+const float_type float_types[] = {
+        {type::f32, data_type::f32}, {type::f16, data_type::f16}, {type::bf16, data_type::bf16}};
+
 class random_narrow_chain {
   public:
     explicit random_narrow_chain(std::uint64_t seed)
         : n_(seed)
-        , t_(narrow_types[n_.within(0, last_type)]) {
+        , t_(narrow_types[n_.within(0, last_type)])
+        , floats_(float_types[n_.chance(40) ? 0 : n_.within(1, 2)])
+        , result_(floats_)
+        , has_cast_(floats_.of != type::f32 && n_.chance(40)) {
         draw_shapes();
         add_weights();
         add_product();
-        if (n_.chance(40)) add_step();
-        p_.y = lt(id_, type::f32, y_, n_.chance(40) ? layout::any : layout::strided);
+        if (floats_.of == type::f32 && n_.chance(40)) add_step();
+        if (floats_.of == type::f32 && n_.chance(20)) add_cast();
+        p_.y = lt(id_, result_.of, y_, n_.chance(40) ? layout::any : layout::strided);
     }
 
     const program &graph() const { return p_; }
-    const floats &expected() const { return expected_; }
+    /// Rounded to y's type.
+    floats expected() const { return decode_reals(result_.as, encode_reals(result_.as, expected_)); }
+    floats values_of_y(const bytes &y) const { return decode_reals(result_.as, y); }
     std::string describe() const {
-        std::string text = "type " + std::to_string(static_cast<int>(t_.of)) + ", " + std::to_string(rows_) + " rows";
+        std::string text = "type " + std::to_string(static_cast<int>(t_.of)) + " between "
+                + std::to_string(static_cast<int>(floats_.of)) + ", " + std::to_string(rows_) + " rows";
         for (const auto &[name, list] : {std::pair("w", &w_extents_), {"groups", &block_}, {"y", &y_}}) {
             text += std::string("; ") + name + (transposes_w_ ? " transposed" : "");
             for (const auto extent : *list)
@@ -316,7 +332,7 @@ class random_narrow_chain {
         }
         const bool has_zps = !t_.is_float8 && n_.chance(60);
         if (!has_zps) std::fill(zps_.begin(), zps_.end(), 0);
-        real_ = lt(id_++, type::f32, extents, layout::strided);
+        real_ = lt(id_++, has_cast_ ? type::f32 : floats_.of, extents, layout::strided);
         dg::op op(id_++, kind::DynamicDequantize, "dw");
         op.add_input(w);
         op.add_output(real_);
@@ -334,6 +350,12 @@ class random_narrow_chain {
             op.add_input(zps);
         }
         p_.ops.push_back(op);
+        if (has_cast_) {
+            const lt rounded(id_ + 1, floats_.of, extents, layout::strided);
+            p_.ops.push_back({id_, kind::TypeCast, {real_}, {rounded}, "cast"});
+            real_ = rounded;
+            id_ += 2;
+        }
         w_extents_ = extents;
     }
 
@@ -361,8 +383,13 @@ class random_narrow_chain {
         floats x;
         for (auto i = volume(extents); i > 0; --i)
             x.push_back(static_cast<float>(n_.within(-15, 15)) / 2);
-        const lt src(id_++, type::f32, extents, layout::strided);
-        p_.give(src, x);
+        auto strides = row_major(extents);
+        if (n_.chance(20)) { // which lie as the transposed matrix does
+            strides.back() = std::max<std::int64_t>(extents.end()[-2], 1);
+            strides.end()[-2] = 1;
+        }
+        const lt src(id_++, floats_.of, extents, strides);
+        give_x(src, x, extents, strides);
         const auto index_of = [](const dims &index, const dims &side, std::int64_t row, std::int64_t column) {
             dims result;
             for (std::size_t d = 0; d < side.size(); ++d)
@@ -393,8 +420,29 @@ class random_narrow_chain {
         op.add_inputs({src, real_});
         if (transposes_x_) op.set_attr<bool>(attr::transpose_a, true);
         if (transposes_w_) op.set_attr<bool>(attr::transpose_b, true);
-        op.add_output(lt(++id_, type::f32, y_, layout::strided));
+        op.add_output(lt(++id_, floats_.of, y_, layout::strided));
         p_.ops.push_back(op);
+    }
+
+    void give_x(const lt &src, const floats &x, const dims &extents, const dims &strides) {
+        floats laid_out(x.size());
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            auto rest = static_cast<std::int64_t>(i);
+            std::int64_t at = 0;
+            for (std::size_t d = extents.size(); d-- > 0; rest /= extents[d])
+                at += rest % extents[d] * strides[d];
+            laid_out[static_cast<std::size_t>(at)] = x[i];
+        }
+        p_.inputs[src.get_id()] = src;
+        p_.data[src.get_id()] = encode_reals(floats_.as, laid_out);
+    }
+
+    /// Rounds what a layer of f32 gives.
+    void add_cast() {
+        result_ = float_types[n_.within(1, 2)];
+        const lt before(id_, type::f32, y_, layout::strided);
+        p_.ops.push_back({id_ + 1, kind::TypeCast, {before}, {lt(id_ + 2, result_.of, y_, layout::strided)}, "round"});
+        id_ += 2;
     }
 
     /// Adds a residual, or doubles.
@@ -417,6 +465,8 @@ class random_narrow_chain {
 
     draws n_;
     narrow_type t_;
+    float_type floats_, result_; // of the product; of y
+    bool has_cast_;              // of weights
     std::size_t id_ = 0;
     std::int64_t rows_ = 0, inner_ = 0, columns_ = 0;
     bool transposes_x_ = false, transposes_w_ = false;
@@ -434,14 +484,15 @@ void run(std::uint64_t seed) {
     const auto partitions = partitions_of(c.graph());
     ASSERT_EQ(partitions.size(), 1U);
     ASSERT_EQ(partitions.front().get_ops_num(), c.graph().ops.size());
+    const auto expected = c.expected();
     for (const char *isa : {"", "avx2", "scalar"}) {
         const scoped_variable cap("DYNQUANT_MAX_ISA", isa[0] ? std::optional<std::string>(isa) : std::nullopt);
         const auto compiled = compile(partitions.front(), c.graph());
         for (int i = 0; i < 2; ++i) {
-            auto y = values_of<float>(compiled.run(c.graph().data));
-            y.resize(c.expected().size()); // a tensor without elements may have a buffer
+            auto y = c.values_of_y(compiled.run(c.graph().data));
+            y.resize(expected.size()); // a tensor without elements may have a buffer
             for (std::size_t k = 0; k < y.size(); ++k)
-                ASSERT_EQ(y[k], c.expected()[k]) << isa << ", run " << i << ", element " << k << " of " << c.describe();
+                ASSERT_EQ(y[k], expected[k]) << isa << ", run " << i << ", element " << k << " of " << c.describe();
         }
     }
 }

@@ -25,6 +25,7 @@ MAY_INCLUDE = {
     "layers/epilogue": STATEMENT,
     "layers/gemm": STATEMENT,
     "layers/conv": STATEMENT | {"layers/gemm"},
+    "layers/narrow_floats": STATEMENT,
     "layers/layer": STATEMENT | {"layers/conv", "layers/epilogue", "layers/gemm"},
     "layers/match": STATEMENT | {"layers/layer"},
     "graph": CORE | {"kernels/kernels.hpp", "oneapi"},

@@ -9,6 +9,10 @@
 
 namespace dynquant::graph::core {
 
+bool is_float(const c_logical_tensor &t) {
+    return t.data_type == dnnl_f32 || t.data_type == dnnl_f16 || t.data_type == dnnl_bf16;
+}
+
 std::string label(const chain &c) {
     auto text = label(*c.product);
     std::string around;

@@ -19,13 +19,15 @@ namespace matmul {
 enum input : size_t { src, weights, bias };
 }
 
-/// [Quantize of x ->] Dequantize of x and of w -> MatMul or Convolution [-> post-ops] [-> Quantize]; or of w alone, and
-/// floats x, -> MatMul, which end before Quantize. Each Quantize and Dequantize may be a dynamic one.
+/// [Quantize of x ->] Dequantize of x and of w -> MatMul or Convolution [-> post-ops] [-> Quantize or TypeCast]; or of
+/// w alone [-> TypeCast], and floats x, -> MatMul, which end before Quantize. Each Quantize and Dequantize may be a
+/// dynamic one.
 struct chain {
     std::vector<op_pointer> ops; // all of them, producers before consumers
     op_pointer quantize_x;       // or null
     op_pointer dequantize_x;     // null: x is floats
     op_pointer dequantize_w, product;
+    op_pointer cast_w;              // of what dequantize_w gives, or null
     std::vector<op_pointer> behind; // from the product on
     std::optional<size_t> tensor;   // the id of what an Add takes beside the sums, unless constants by column
     std::string end;                // why the layer goes no further
@@ -38,6 +40,9 @@ struct chain {
     const c_logical_tensor &w() const { return dequantize_w->inputs.front(); }
     const op_record &last() const { return behind.empty() ? *product : *behind.back(); }
 };
+
+/// f32, f16 or bf16.
+bool is_float(const c_logical_tensor &t);
 
 /// "op 3 'fc1' (MatMul)", and the ops around it.
 std::string label(const chain &c);

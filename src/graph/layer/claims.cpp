@@ -60,21 +60,26 @@ bool is_taken(const chain &c, const partitioning &p) {
             || has_several_zps(*c.dequantize_w) || !multiplies_exactly();
 }
 
-/// A Dequantize that several products read, as those of queries, keys and values do, is computed in the layer of each.
+/// A Dequantize that several products read, as those of queries, keys and values do, is computed in the layer of each;
+/// so is a TypeCast behind it.
 /// It is the first one's where only layers read it, and else a partition of its own as well.
 void share_dequantize(std::vector<chain> &chains, const std::vector<op_pointer> &ops) {
-    std::set<size_t> products;
+    std::set<size_t> readers; // of layers
     for (const auto &c : chains)
-        products.insert(c.product->id);
+        readers.insert(c.product->id);
+    const auto is_read_elsewhere = [&](const op_pointer &op) {
+        return std::ranges::any_of(ops, [&](const op_pointer &consumer) {
+            return !readers.contains(consumer->id)
+                    && std::ranges::count(consumer->inputs, op->outputs.front().id, &c_logical_tensor::id) != 0;
+        });
+    };
+    for (const auto &c : chains)
+        if (c.cast_w && !is_read_elsewhere(c.cast_w)) readers.insert(c.cast_w->id);
     std::set<size_t> owned;
     for (auto &c : chains)
         for (const auto &op : c.ops) {
-            const auto is_read_elsewhere = [&](const op_pointer &consumer) {
-                return !products.contains(consumer->id)
-                        && std::ranges::count(consumer->inputs, op->outputs.front().id, &c_logical_tensor::id) != 0;
-            };
-            const bool may_be_shared = op == c.dequantize_x || op == c.dequantize_w;
-            if (may_be_shared && std::ranges::any_of(ops, is_read_elsewhere)) continue;
+            const bool may_be_shared = op == c.dequantize_x || op == c.dequantize_w || op == c.cast_w;
+            if (may_be_shared && is_read_elsewhere(op)) continue;
             if (owned.insert(op->id).second) c.owned.push_back(op->id);
         }
 }

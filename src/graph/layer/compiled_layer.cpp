@@ -11,11 +11,13 @@
 #include "graph/logical_tensor.hpp"
 #include "graph/refusal.hpp"
 #include "layers/gemm/unpacked/unpacked_product.hpp"
+#include "layers/narrow_floats/narrow_floats.hpp"
 #include "parallel/parallel.hpp"
 #include "parallel/pool.hpp"
 #include "quantization/broadcast.hpp"
 #include "quantization/environment.hpp"
 #include "quantization/names.hpp"
+#include "quantization/onednn_type.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/verbose.hpp"
 
@@ -32,12 +34,14 @@ class compiled_layer : public compiled {
         , is_joined_(s_.w.count() == 1)
         , rows_(rows_of_layer())
         , scaled_(s_.convolution ? s_.convolution->x[0] : rows_)
-        , y_bytes_(bytes_of_element(s_.ports.back()))
+        , y_type_(s_.ports.back().data_type)
+        , given_bytes_(bytes_of_element(s_.ports.back()))
+        , y_bytes_(is_float(s_.ports.back()) ? sizeof(float) : given_bytes_)
         , y_is_empty_(volume(s_.y) == 0)
         , y_is_dense_(y_is_empty_ || s_.y_strides == row_major(s_.y))
         , tensor_strides_(strides_of_tensor())
         , tensor_is_dense_(tensor_strides_ == broadcast_strides(s_.y, s_.y))
-        , x_(s_, kernels)
+        , x_(s_, kernels, features_)
         , constants_(s_, {x_of_layer(), x_.is_signed(), x_.parameters()}, label_, features_) {}
 
     std::string label() const override { return label_; }
@@ -72,6 +76,7 @@ class compiled_layer : public compiled {
         x_reader::memory of_x;
         layers::workspace of_layers;
         layers::aligned_vector<byte> y;
+        layers::aligned_vector<byte> rounded; // y of 16 bits, where it is not dense
         layers::aligned_vector<float> tensor; // as y
         layers::aligned_vector<float> sums;
         layers::aligned_vector<std::int32_t> integer_sums;
@@ -142,7 +147,9 @@ class compiled_layer : public compiled {
         const auto of_matrix = s_.x.rows * s_.w.columns;
         const auto *const tensor = read_tensor(m);
         auto *y = m.buffers.back();
-        if (!y_is_dense_) y = layers::workspace::ensure_size(m.y, static_cast<size_t>(*volume(s_.y)) * y_bytes_);
+        const bool is_rounded = y_bytes_ != given_bytes_;
+        if (!y_is_dense_ || is_rounded)
+            y = layers::workspace::ensure_size(m.y, static_cast<size_t>(*volume(s_.y)) * y_bytes_);
         for (std::int64_t i = 0; i < (is_joined_ ? 1 : count); ++i) {
             const auto of_x = is_joined_ ? 0 : s_.x_of[static_cast<size_t>(i)];
             const auto of_w = s_.w_of[static_cast<size_t>(i)];
@@ -152,6 +159,13 @@ class compiled_layer : public compiled {
                                      of_rows(x.scales, of_x), tensor ? tensor + i * of_matrix : nullptr},
                              of_w, largest_x},
                     m);
+        }
+        if (is_rounded) {
+            const auto *const sums = reinterpret_cast<const float *>(y);
+            y = m.buffers.back();
+            if (!y_is_dense_)
+                y = layers::workspace::ensure_size(m.rounded, static_cast<size_t>(*volume(s_.y)) * given_bytes_);
+            layers::narrow_floats(*from_onednn(y_type_), sums, *volume(s_.y), y, features_);
         }
         if (!y_is_dense_) scatter(y, m.buffers.back());
     }
@@ -252,8 +266,8 @@ class compiled_layer : public compiled {
     void scatter(const byte *from, byte *to) const {
         const auto count = *volume(s_.y);
         for (std::int64_t i = 0; i < count; ++i)
-            std::memcpy(to + static_cast<size_t>(offset_of(i, s_.y, s_.y_strides)) * y_bytes_,
-                    from + static_cast<size_t>(i) * y_bytes_, y_bytes_);
+            std::memcpy(to + static_cast<size_t>(offset_of(i, s_.y, s_.y_strides)) * given_bytes_,
+                    from + static_cast<size_t>(i) * given_bytes_, given_bytes_);
     }
 
     std::string label_;
@@ -261,7 +275,9 @@ class compiled_layer : public compiled {
     bool is_joined_;      // the rows of all matrices of x are those of one layer
     std::int64_t rows_;   // of the sums of a layer
     std::int64_t scaled_; // rows or images of x that may have scales of their own
-    size_t y_bytes_;
+    dnnl_data_type_t y_type_;
+    size_t given_bytes_; // of an element of y in the program's buffer
+    size_t y_bytes_;     // as it is computed
     bool y_is_empty_, y_is_dense_;
     dims tensor_strides_;
     bool tensor_is_dense_;

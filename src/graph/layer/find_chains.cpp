@@ -54,6 +54,10 @@ class finder {
         const auto producer_of = [&](size_t id) { return ops_[producers_.at(id)]; };
         if (m.dequantize == match::none) c.dequantize_x = producer_of(c.product->inputs[matmul::src].id);
         c.dequantize_w = producer_of(c.product->inputs[matmul::weights].id);
+        if (c.dequantize_w->kind == dnnl_graph_op_type_cast) {
+            c.cast_w = c.dequantize_w;
+            c.dequantize_w = producer_of(c.cast_w->inputs.front().id);
+        }
         for (const auto &[op, count] : taken)
             if (op > product) {
                 if (!is_whole(op)) break;
@@ -62,9 +66,11 @@ class finder {
                     if (m.tensor != match::none && t.id == read_.ids.at(m.tensor)) c.tensor = t.id;
             }
         if (c.dequantize_x) take_quantize(c);
+        take_cast(c);
         if (c.quantize_x) c.ops.push_back(c.quantize_x);
         if (c.dequantize_x) c.ops.push_back(c.dequantize_x);
         if (c.dequantize_w != c.dequantize_x) c.ops.push_back(c.dequantize_w);
+        if (c.cast_w) c.ops.push_back(c.cast_w);
         c.ops.push_back(c.product);
         c.ops.insert(c.ops.end(), c.behind.begin(), c.behind.end());
         for (size_t n = 0; n < is_taken_.size(); ++n)
@@ -83,6 +89,15 @@ class finder {
         for (const auto &t : q->outputs)
             if (!is_read_by_one(t.id) || ops_[consumers_.at(t.id).front()] != c.dequantize_x) return;
         c.quantize_x = q;
+    }
+
+    /// Takes what rounds the layer's result, where nobody else reads it before.
+    void take_cast(chain &c) const {
+        const auto &y = c.last().outputs.front();
+        if (y.data_type != dnnl_f32 || !is_read_by_one(y.id)) return;
+        const auto &cast = ops_[consumers_.at(y.id).front()];
+        if (cast->kind == dnnl_graph_op_type_cast && !cast->is_left_to_onednn && is_float(cast->outputs.front()))
+            c.behind.push_back(cast);
     }
 
     bool is_of_another(size_t op) const {

@@ -68,6 +68,7 @@ class shaper {
         last_ = op;
         if (&given == given_.dequantize_x.get()) s_.ops.dequantize_x = op;
         if (&given == given_.dequantize_w.get()) s_.ops.dequantize_w = op;
+        if (&given == given_.cast_w.get()) s_.ops.cast_w = op;
         if (&given == given_.quantize_x.get()) s_.ops.quantize_x = op;
         if (std::ranges::count(given_.behind, &given, [](const auto &p) { return p.get(); }) != 0)
             s_.ops.behind.push_back(op);
@@ -91,8 +92,10 @@ class shaper {
 
     /// Checks an input of an op of another family, as check() does for ops of this one.
     static void check_operand(const op_record &op, const std::string &name, const c_logical_tensor &t) {
-        if (t.data_type != dnnl_f32)
-            refuse(op, dnnl_invalid_data_type, name, ": expected data type f32, given ", name_of(t.data_type));
+        if (const bool is_of_product = op.kind == dnnl_graph_op_matmul;
+                is_of_product ? !is_float(t) : t.data_type != dnnl_f32)
+            refuse(op, dnnl_invalid_data_type, name, ": expected data type f32", is_of_product ? ", f16 or bf16" : "",
+                    ", given ", name_of(t.data_type));
         if (!dims_known(t)) refuse(op, dnnl_invalid_shape, name, ": expected known dims, given ", describe_dims(t));
         if (!strides_known(t))
             refuse_as<opaque_layout>(

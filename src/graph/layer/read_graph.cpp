@@ -36,8 +36,9 @@ bool has_zps(const op_record &o) {
     return o.inputs.size() > input::zps || o.attributes.contains(dnnl_graph_op_attr_zps);
 }
 
-/// What of a Dequantize or Quantize no layer has, or "". types: of its integers, or narrow floats.
-std::string why_not_read(const op_record &o, type_list types) {
+/// What of a Dequantize or Quantize no layer has, or "". types: of its integers, or narrow floats. rounds: the floats
+/// may be of 16 bits.
+std::string why_not_read(const op_record &o, type_list types, bool rounds = false) {
     const auto wrong = [](const char *port, const char *expected, const c_logical_tensor &t) {
         return concat(port, ": expected ", expected, ", given ", name_of(t.data_type));
     };
@@ -46,7 +47,8 @@ std::string why_not_read(const op_record &o, type_list types) {
     if (!is_one_of(integers.data_type, types))
         return wrong(is_dequantize(o) ? "src" : "dst", types.size() > 2 ? "8 or 4 bits" : "s8 or u8", integers);
     // The graph rounds each element to a narrower type.
-    if (floats.data_type != dnnl_f32) return wrong(is_dequantize(o) ? "dst" : "src", "f32", floats);
+    if (rounds ? !is_float(floats) : floats.data_type != dnnl_f32)
+        return wrong(is_dequantize(o) ? "dst" : "src", rounds ? "f32, f16 or bf16" : "f32", floats);
     if (o.inputs.size() > input::scales
             && !is_one_of(o.inputs[input::scales].data_type, {data_type::f32, data_type::f16, data_type::bf16}))
         return wrong("scales", "f32, f16 or bf16", o.inputs[input::scales]);
@@ -304,9 +306,18 @@ class reader {
         return producer && is_dequantize(*producer) && !producer->is_left_to_onednn ? producer : nullptr;
     }
 
+    /// The Dequantize of weights, behind which a TypeCast may round.
+    const op_record *dequantize_of_weights(const c_logical_tensor &t) const {
+        const auto found = producers_.find(t.id);
+        if (found == producers_.end()) return nullptr;
+        const auto &cast = *ops_[found->second];
+        const bool is_cast = cast.kind == dnnl_graph_op_type_cast && !cast.is_left_to_onednn && is_float(t);
+        return dequantize_of(is_cast ? cast.inputs.front() : t);
+    }
+
     bool is_read_as_product(const op_record &o) {
         if (o.inputs.size() < 2 || o.outputs.size() != 1) return false;
-        const auto *x = dequantize_of(o.inputs[matmul::src]), *w = dequantize_of(o.inputs[matmul::weights]);
+        const auto *x = dequantize_of(o.inputs[matmul::src]), *w = dequantize_of_weights(o.inputs[matmul::weights]);
         if (!x && !w) return false;
         auto why = !w ? std::string("weights: expected the result of Dequantize or DynamicDequantize")
                 : x   ? (is_convolution(o) ? why_no_convolution(o, *x, *w) : why_no_product(o, *x, *w))
@@ -323,13 +334,14 @@ class reader {
     }
 
     /// xt, wt: what is multiplied, perhaps before Dequantize.
-    static std::string why_no_matrices(const op_record &o, const c_logical_tensor &xt, const c_logical_tensor &wt) {
+    static std::string why_no_matrices(
+            const op_record &o, const c_logical_tensor &xt, const c_logical_tensor &wt, bool rounds = false) {
         if (!dims_known(wt) || wt.ndims < 2)
             return concat("weights: expected known dims, at least 2, given ", describe_dims(wt));
         if (!rank_known(xt) || xt.ndims < 2) // a vector would be multiplied otherwise
             return concat("src: expected a known rank of 2 or more, given ", rank_known(xt) ? concat(xt.ndims) : "?");
-        if (o.outputs.front().data_type != dnnl_f32)
-            return concat("dst: expected f32, given ", name_of(o.outputs.front().data_type));
+        if (const auto &y = o.outputs.front(); rounds ? !is_float(y) : y.data_type != dnnl_f32)
+            return concat("dst: expected f32", rounds ? ", f16 or bf16" : "", ", given ", name_of(y.data_type));
         return {};
     }
 
@@ -442,14 +454,16 @@ class reader {
         const auto &y = o.outputs.front();
         if (o.inputs.size() > matmul::bias) {
             const auto &bias = o.inputs[matmul::bias];
+            auto as_f32 = bias;
+            if (is_float(bias)) as_f32.data_type = dnnl_f32;
             const auto shape_of_bias = [&] {
                 return is_convolution(o) && bias.ndims == 1 ? by_channel(bias.dims[0], result) : dims_of(bias);
             };
             add_node(op::add,
-                    {products, is_operand(bias) ? add_floats(o, matmul::bias, shape_of_bias()) : value_of(bias)},
+                    {products, is_operand(as_f32) ? add_floats(o, matmul::bias, shape_of_bias()) : value_of(bias)},
                     value_of(y));
         }
-        on_chain_.emplace(y.id, std::move(result));
+        if (y.data_type == dnnl_f32) on_chain_.emplace(y.id, std::move(result)); // each op behind would round, too
     }
 
     // ---- Products of floats by narrow weights ----
@@ -457,11 +471,12 @@ class reader {
     std::string why_not_weight_only(const op_record &o, const op_record &w) const {
         if (is_convolution(o)) return "src: expected the result of Dequantize or DynamicDequantize";
         const auto why_not = why_not_read(w,
-                {data_type::s8, data_type::u8, data_type::s4, data_type::u4, data_type::f8_e4m3, data_type::f8_e5m2});
+                {data_type::s8, data_type::u8, data_type::s4, data_type::u4, data_type::f8_e4m3, data_type::f8_e5m2},
+                true);
         if (!why_not.empty()) return concat(label(w), ": ", why_not);
         const auto &wt = w.inputs.front(), &xt = o.inputs[matmul::src];
-        if (auto why = why_no_matrices(o, xt, wt); !why.empty()) return why;
-        if (xt.data_type != dnnl_f32) return concat("src: expected f32, given ", name_of(xt.data_type));
+        if (auto why = why_no_matrices(o, xt, wt, true); !why.empty()) return why;
+        if (!is_float(xt)) return concat("src: expected f32, f16 or bf16, given ", name_of(xt.data_type));
         if (!traits(*from_onednn(wt.data_type)).integral && has_zps(w))
             return concat(label(w), ": expected no zps of floats");
         return {};
@@ -493,8 +508,15 @@ class reader {
         const auto shape = shape_of_product(o, o.inputs[matmul::src], wt);
         const auto products = before_bias(o);
         result_.g.values[products].shape = shape;
-        result_.products[position_] = add_node(op::mat_mul, {value_of(o.inputs[matmul::src]), real}, products);
+        result_.products[position_] = add_node(op::mat_mul, {floats_of(o.inputs[matmul::src]), real}, products);
         read_bias(o, products, {shape, &o});
+    }
+
+    /// x as the layer multiplies it: f32, of which other types are made.
+    size_t floats_of(const c_logical_tensor &t) {
+        if (t.data_type == dnnl_f32) return value_of(t);
+        return add_value(
+                std::to_string(t.id), data_type::f32, rank_known(t) ? std::optional(dims_of(t)) : std::nullopt);
     }
 
     /// With batches. The tensors are those that Dequantize reads; the rank of x is known.

@@ -3,9 +3,12 @@
 #include <algorithm>
 
 #include "elements/load_store.hpp"
+#include "graph/logical_tensor.hpp"
 #include "graph/op_schema.hpp"
 #include "graph/refusal.hpp"
+#include "layers/narrow_floats/narrow_floats.hpp"
 #include "parallel/parallel.hpp"
+#include "quantization/onednn_type.hpp"
 #include "quantization/shape.hpp"
 
 namespace dynquant::graph::core {
@@ -36,8 +39,10 @@ std::vector<size_t> dims_of_scales(const layer_shapes &s) {
 
 } // namespace
 
-x_reader::x_reader(const layer_shapes &s, kernels::kernel_list kernels)
+x_reader::x_reader(const layer_shapes &s, kernels::kernel_list kernels, targets::features features)
     : s_(s)
+    , features_(features)
+    , given_bytes_(bytes_of_element(s.ops.x()))
     , parameters_(s.of_x, s.ops.is_weight_only() ? std::vector<size_t> {} : dims_of_scales(s))
     , is_signed_(s.ops.x().data_type == dnnl_s8)
     , is_dense_(s.x.are_dense()) {
@@ -62,6 +67,7 @@ x_reader::x_reader(const layer_shapes &s, kernels::kernel_list kernels)
 x_of_run x_reader::read(port_buffers buffers, memory &m) const {
     const auto *x = quantize_ ? quantize(buffers, m) : at(buffers, x_);
     if (!is_dense_) x = make_dense(x, m);
+    if (given_bytes_ != element_bytes()) x = widen(x, m);
     return {x, read_scales(computes_scales_ ? m.computed_scales.data() : at(buffers, scales_), m),
             read_zero_points(computes_scales_ ? m.computed_zero_points.data() : at(buffers, zps_), m)};
 }
@@ -84,16 +90,27 @@ const byte *x_reader::quantize(port_buffers buffers, memory &m) const {
 
 const byte *x_reader::make_dense(const byte *x, memory &m) const {
     const auto size = s_.x.rows * s_.x.columns;
-    auto *const to =
-            layers::workspace::ensure_size(m.dense, static_cast<size_t>(s_.x.count() * size) * element_bytes());
+    auto *const to = layers::workspace::ensure_size(m.dense, static_cast<size_t>(s_.x.count() * size) * given_bytes_);
     for (std::int64_t i = 0; i < s_.x.count(); ++i) {
-        if (is_float())
-            copy_matrix(reinterpret_cast<const float *>(x) + s_.x.offset(i), s_.x,
-                    reinterpret_cast<float *>(to) + i * size);
+        const auto copy = [&]<typename T>(const T *) {
+            copy_matrix(reinterpret_cast<const T *>(x) + s_.x.offset(i), s_.x, reinterpret_cast<T *>(to) + i * size);
+        };
+        if (given_bytes_ == sizeof(float))
+            copy(static_cast<const float *>(nullptr));
+        else if (given_bytes_ == sizeof(std::uint16_t))
+            copy(static_cast<const std::uint16_t *>(nullptr));
         else
-            copy_matrix(x + s_.x.offset(i), s_.x, to + i * size);
+            copy(x);
     }
     return to;
+}
+
+/// Makes f32 of dense floats of 16 bits.
+const byte *x_reader::widen(const byte *x, memory &m) const {
+    const auto count = s_.x.count() * s_.x.rows * s_.x.columns;
+    auto *const to = layers::workspace::ensure_size(m.widened, static_cast<size_t>(count));
+    layers::widen_floats(*from_onednn(s_.ops.x().data_type), x, count, to, features_);
+    return reinterpret_cast<const byte *>(to);
 }
 
 std::span<const float> x_reader::read_scales(const byte *given, memory &m) const {
