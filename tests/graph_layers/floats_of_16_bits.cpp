@@ -155,6 +155,21 @@ TEST(floats_of_16_bits, that_a_type_cast_makes_of_results) {
     }
 }
 
+// What is cast of x is floats to the layer.
+TEST(floats_of_16_bits, that_type_casts_make_of_both_sides) {
+    for (const auto &f : narrow_floats) {
+        narrow_chain p(f);
+        const lt codes = u8(2, {2, 3}), real = f32(3, {2, 3}), between = f32(14, {3, 2});
+        p.ops = {{100, kind::DynamicDequantize, {codes, f32(1, {1})}, {real}, "dx"},
+                {105, kind::TypeCast, {real}, {p.x}, "cast of x"}, p.dequantize(between),
+                {110, kind::TypeCast, {between}, {p.w_real}, "cast"},
+                {102, kind::MatMul, {p.x, p.w_real}, {p.product}, "product"}};
+        auto ops = ops_of(partitions_of(p));
+        std::ranges::sort(ops);
+        EXPECT_EQ(ops, (std::vector<id_list> {{100}, {101, 110, 102}, {105}}));
+    }
+}
+
 // Each op behind would round, too.
 TEST(floats_of_16_bits, end_a_layer) {
     for (const auto &f : narrow_floats) {
