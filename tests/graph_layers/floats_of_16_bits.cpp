@@ -1,6 +1,6 @@
 // Weights that stay narrow between floats of 16 bits: x, what Dequantize or TypeCast gives, and the result.
-#include "by_hand.hpp"
 #include "oracle/elements.hpp"
+#include "small_convolution.hpp"
 
 namespace dynquant::test {
 namespace {
@@ -153,6 +153,20 @@ TEST(floats_of_16_bits, that_a_type_cast_makes_of_results) {
         of_integers.then({104, kind::TypeCast, {of_integers.product}, {}, "cast"}, y).give_data();
         EXPECT_EQ(decode_reals(f.as, compile_layer(of_integers).run(of_integers.data)), small_product);
     }
+}
+
+TEST(floats_of_16_bits, that_a_type_cast_makes_of_a_convolution) {
+    for (const auto &f : narrow_floats)
+        for (const bool is_ncx : {false, true}) {
+            small_convolution p(is_ncx);
+            const auto rounded = [&](const dims &strides) { return lt(21, f.of, p.y.get_dims(), strides); };
+            p.ops.push_back({103, kind::TypeCast, {p.y}, {rounded(row_major(p.y.get_dims()))}, "cast"});
+            p.y = rounded(row_major(p.y.get_dims()));
+            EXPECT_EQ(decode_reals(f.as, compile_layer(p).run(p.data)), p.in_order(small_result)) << is_ncx;
+            if (!is_ncx) continue;
+            p.y = rounded({8, 1, 4, 2}); // channels last in memory
+            EXPECT_EQ(decode_reals(f.as, compile_layer(p).run(p.data)), (floats {0, 0.5F, 2, 0.625F, 6, 0.875F, 8, 1}));
+        }
 }
 
 // What is cast of x is floats to the layer.

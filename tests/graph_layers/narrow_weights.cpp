@@ -345,8 +345,12 @@ class random_narrow_chain {
         p_.give(scales, scales_);
         op.add_input(scales);
         if (has_zps) {
-            const lt zps(id_++, type::s32, listed, layout::strided);
-            p_.give(zps, std::vector<std::int32_t>(zps_.begin(), zps_.end()));
+            const auto [of, as] = n_.chance(50) ? std::pair(type::s32, data_type::s32)
+                    : t_.is_signed              ? std::pair(type::s8, data_type::s8)
+                                                : std::pair(type::u8, data_type::u8); // of 8 bits beside 4, too
+            const lt zps(id_++, of, listed, layout::strided);
+            p_.inputs[zps.get_id()] = zps;
+            p_.data[zps.get_id()] = encode(as, zps_);
             op.add_input(zps);
         }
         p_.ops.push_back(op);
