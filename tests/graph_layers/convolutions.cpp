@@ -40,6 +40,30 @@ TEST(convolutions, pad_where_no_byte_stands_for_zero) {
         }
 }
 
+TEST(convolutions, by_weights_whose_zero_points_are_no_bytes) {
+    // One channel and one filter for each of two groups, taps 0 0 less 40000: -80000 times x, 1 and 2.
+    for (const bool is_ncx : {false, true})
+        for (const auto of_w : {property::variable, property::constant}) {
+            program p;
+            const lt x = u8(0, is_ncx ? dims {1, 2, 3} : dims {1, 3, 2}), w = s8(10, {2, 1, 2}, of_w);
+            const lt x_real = f32(3, x.get_dims()), w_real = f32(13, {2, 1, 2}), one = f32(1, {1}), zp = s32(12, {1});
+            p.y = f32(20, is_ncx ? dims {1, 2, 2} : dims {1, 2, 2});
+            dg::op convolution(102, kind::Convolution, {x_real, w_real}, {p.y}, "conv");
+            convolution.set_attr(attr::strides, numbers {1}).set_attr(attr::dilations, numbers {1});
+            convolution.set_attr(attr::pads_begin, numbers {0}).set_attr(attr::pads_end, numbers {0});
+            convolution.set_attr<std::int64_t>(attr::groups, 2).set_attr<std::string>(attr::weights_format, "OIX");
+            convolution.set_attr<std::string>(attr::data_format, is_ncx ? "NCX" : "NXC");
+            p.ops = {{100, kind::DynamicDequantize, {x, one}, {x_real}, "dx"},
+                    {101, kind::DynamicDequantize, {w, one, zp}, {w_real}, "dw"}, convolution};
+            p.give(x,
+                    is_ncx ? std::vector<std::uint8_t> {1, 1, 1, 2, 2, 2}
+                           : std::vector<std::uint8_t> {1, 2, 1, 2, 1, 2});
+            p.give(w, std::vector<std::int8_t>(4, 0)).give(one, floats {1}).give(zp, std::vector<std::int32_t> {40000});
+            EXPECT_EQ(layer_gives(p),
+                    is_ncx ? (floats {-80000, -80000, -160000, -160000}) : (floats {-80000, -160000, -80000, -160000}));
+        }
+}
+
 TEST(convolutions, have_scales_by_image) {
     for (const bool is_ncx : {false, true}) {
         small_convolution p(is_ncx);
@@ -117,6 +141,30 @@ TEST(convolutions, end_before_a_bias_of_other_channels) {
     EXPECT_EQ(ops_of(partitions), (std::vector<id_list> {{100, 101, 102}, {103}}));
     run_in_order(partitions, p);
     EXPECT_EQ(data_of(p, 21), (floats {1, 1, 7, 7, 1.5F, -0.375F, 1.875F, 0}));
+}
+
+TEST(convolutions, end_before_an_operand_of_more_dims) {
+    small_convolution p(false);
+    const lt factor = f32(30, {1, 1, 1, 1, 2});
+    p.then({103, kind::Multiply, {p.product(), factor}, {}, "times"}, f32(21, {1, 1, 2, 2, 2}));
+    p.give(factor, floats {10, 20});
+    const auto partitions = partitions_of(p);
+    EXPECT_EQ(ops_of(partitions), (std::vector<id_list> {{100, 101, 102}, {103}}));
+    run_in_order(partitions, p);
+    EXPECT_EQ(data_of(p, 21), (floats {0, 10, 20, 12.5F, 60, 17.5F, 80, 20}));
+}
+
+TEST(convolutions, whose_windows_do_not_fit_leave_the_graph_as_it_is) {
+    program p;
+    const lt x = u8(0, {1, 2, 2, 1}), w = s8(10, {3, 3, 1, 1}), x_real = f32(3, {1, 2, 2, 1}),
+             w_real = f32(13, {3, 3, 1, 1});
+    small_convolution attributes(false, false);
+    p.ops = {{100, kind::DynamicDequantize, {x, f32(1, {1})}, {x_real}, "dx"},
+            {101, kind::DynamicDequantize, {w, f32(11, {1})}, {w_real}, "dw"},
+            attributes.with_attributes(
+                    {102, kind::Convolution, {x_real, w_real}, {lt(20, type::f32, 4, layout::strided)}, "conv"}),
+            {103, kind::ReLU, {f32(30, {2})}, {f32(31, {2})}, "relu"}};
+    EXPECT_EQ(partitions_of(p).size(), 4U);
 }
 
 TEST(convolutions, of_static_ops_are_layers_where_onednn_is_wrong) {

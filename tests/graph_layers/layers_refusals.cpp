@@ -113,6 +113,18 @@ testing::AssertionResult convolution_refuses(const lt &changed, const std::strin
             [&] { compile(partitions.front(), p); }, dnnl_invalid_shape, "op 102 'conv' (Convolution): " + message);
 }
 
+TEST(layers_refusals, padding_beyond_any_memory) {
+    small_convolution p(true);
+    p.pads_end = {1 << 23, 1 << 23};
+    p.y = f32(20, p.dims_of(2, 3, 3));
+    p.ops.back() = p.with_attributes({102, kind::Convolution, {p.x_real(), p.w_real()}, {p.y}, "conv"});
+    p.ops.back().set_attr(attr::strides, numbers {1 << 22, 1 << 22});
+    const auto partitions = partitions_of(p);
+    ASSERT_EQ(partitions.size(), 1U);
+    EXPECT_TRUE(refuses([&] { compile(partitions.front(), p); }, dnnl_invalid_shape,
+            "op 102 'conv' (Convolution): src with its padding: expected fewer than 2^44 elements"));
+}
+
 TEST(layers_refusals, dims_that_a_convolution_does_not_take) {
     EXPECT_TRUE(convolution_refuses(u8(0, {1, 3, 3, 3}),
             "weights: expected filters of 3 / 1 channels, those of a group of src (1x3x3x3), given 1 (2x1x2x2)"));
@@ -121,7 +133,8 @@ TEST(layers_refusals, dims_that_a_convolution_does_not_take) {
     EXPECT_TRUE(convolution_refuses(f32(20, {1, 2, 3, 2}), "dst: expected dims 1x2x2x2, given 1x2x3x2"));
     EXPECT_TRUE(convolution_refuses(lt(20, type::f32, {1, 2, 2, 2}, dims {8, 0, 2, 1}),
             "dst: expected strides by which no two elements overlap, given 8x0x2x1"));
-    EXPECT_TRUE(convolution_refuses(u8(0, {1 << 15, 1, 1 << 15, 1 << 15}), "expected fewer than 2^44 elements in src and in weights"));
+    EXPECT_TRUE(convolution_refuses(
+            u8(0, {1 << 15, 1, 1 << 15, 1 << 15}), "expected fewer than 2^44 elements in src and in weights"));
 }
 
 // Each side is small, so that compile knows only by the product that a list of its matrices would not fit in memory.

@@ -189,11 +189,11 @@ class random_chain {
         s.zps_type = choice == 0 ? type::s32 : choice == 1 ? type::u8 : type::s8;
         const bool are_wild = choice == 0 && s.is_dynamic && n_.chance(10);
         if (&s == &x_) x_is_tame_ = !are_wild;
+        static constexpr std::int64_t far[] = {300, 40000, 2000000000};
+        const auto most = far[n_.within(0, 2)];
         for (std::int64_t i = 0; i < count; ++i) {
             s.scales.push_back(n_.scale());
-            s.zps.push_back(are_wild      ? n_.within(-2000000000, 2000000000)
-                            : choice == 1 ? n_.within(0, 255)
-                                          : n_.within(-128, 127));
+            s.zps.push_back(are_wild ? n_.within(-most, most) : choice == 1 ? n_.within(0, 255) : n_.within(-128, 127));
         }
     }
 

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <set>
 
+#include "graph/attributes.hpp"
 #include "graph/backing_graph.hpp"
 #include "graph/layer/claimed_layer.hpp"
+#include "graph/layer/convolution.hpp"
 #include "graph/layer/find_chains.hpp"
 #include "graph/op_schema.hpp"
 #include "graph/refusal.hpp"
@@ -52,12 +54,18 @@ bool multiplies_exactly() {
     return has(dnnl_cpu_isa_avx2_vnni) || has(dnnl_cpu_isa_avx512_core_vnni);
 }
 
+/// oneDNN 3.2 fuses such a convolution, and then does not compile it.
+bool has_zp_of_filters(const chain &c) {
+    const auto *zps = find_attribute<std::vector<std::int64_t>>(*c.dequantize_w, dnnl_graph_op_attr_zps);
+    return is_convolution(*c.product) && zps && std::ranges::any_of(*zps, [](auto zp) { return zp != 0; });
+}
+
 bool is_taken(const chain &c, const partitioning &p) {
     if (c.is_weight_only()) return has_dynamic_dequantize(c) || !p.are_together(*c.product, *c.dequantize_w);
     const bool is_one_of_onednn =
             p.are_together(*c.product, *c.dequantize_x) && p.are_together(*c.product, *c.dequantize_w);
     return has_dynamic_dequantize(c) || !is_one_of_onednn || has_several_zps(*c.dequantize_x)
-            || has_several_zps(*c.dequantize_w) || !multiplies_exactly();
+            || has_several_zps(*c.dequantize_w) || has_zp_of_filters(c) || !multiplies_exactly();
 }
 
 /// A Dequantize that several products read, as those of queries, keys and values do, is computed in the layer of each;

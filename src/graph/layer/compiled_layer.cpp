@@ -178,8 +178,7 @@ class compiled_layer : public compiled {
 
     void run_part(const part_run &r, memory &m) const {
         if (s_.ops.is_weight_only()) return run_narrow(r, m);
-        if (!fits_s32(s_.w.rows, r.largest_x, r.part.largest_w) || !can_pad_with(r.args.x_zero_points))
-            return run_exactly(r, m);
+        if (!fits_s32(s_.w.rows, r.largest_x, r.part.largest_w) || !can_convolve(r)) return run_exactly(r, m);
         if (r.part.layer) return r.part.layer->run(r.args, m.of_layers);
         if (s_.convolution) {
             const layers::packed_layer packed(
@@ -215,11 +214,15 @@ class compiled_layer : public compiled {
         finish(r, sums, true);
     }
 
-    /// Layers pad with bytes that are zero points.
-    bool can_pad_with(std::span<const std::int32_t> zero_points) const {
-        if (!s_.convolution || !s_.convolution->window.is_padded()) return true;
+    /// Convolutions of layers pad with bytes that are zero points, and multiply by weights less their zero points as
+    /// differences of bytes.
+    bool can_convolve(const part_run &r) const {
+        if (!s_.convolution) return true;
+        if (r.part.largest_w > 255) return false;
         const std::int32_t low = x_.is_signed() ? -128 : 0;
-        return std::ranges::all_of(zero_points, [=](std::int32_t zp) { return zp >= low && zp <= low + 255; });
+        return !s_.convolution->window.is_padded() || std::ranges::all_of(r.args.x_zero_points, [=](std::int32_t zp) {
+            return zp >= low && zp <= low + 255;
+        });
     }
 
     /// Computes what layers of integers do not: sums that s32 does not hold, padding that is no byte.

@@ -196,6 +196,12 @@ class shaper {
         s_.w = {{}, {}, volume(dims(c.w.begin() + 1, c.w.end())).value_or(most), c.w[0], 0, 0};
         s_.y = permuted_back(c.y, of_x);
         check_sizes(op);
+        dims padded;
+        for (size_t d = 0; d < c.window.rank(); ++d)
+            padded.push_back(c.window.padded(d));
+        padded.insert(padded.end(), {c.x[0], c.x[1]});
+        if (volume(padded).value_or(most) >= most)
+            refuse(op, dnnl_invalid_shape, "src with its padding: expected fewer than 2^44 elements");
         s_.x_of = s_.w_of = {0};
         infer(op, op.outputs.front(), s_.y);
     }

@@ -220,10 +220,10 @@ class reader {
         return along;
     }
 
-    /// Such a shape in the order of the matcher's sums.
+    /// Such a shape in the order of the matcher's sums. One of more dims than these stays: no layer has it.
     static dims in_order_of_sums(dims shape, const chained &from) {
         const auto order = order_of_data(*from.product, from.rank());
-        if (shape.empty() || std::ranges::is_sorted(order)) return shape;
+        if (shape.empty() || shape.size() > order.size() || std::ranges::is_sorted(order)) return shape;
         shape.insert(shape.begin(), from.shape.size() - std::min(shape.size(), from.shape.size()), 1);
         return permuted(shape, order);
     }
@@ -382,7 +382,7 @@ class reader {
                 return concat(label(w), ": expected one scale for all of a filter, given several");
         try {
             shape_of_sums(o, xt, wt);
-        } catch (const error &e) {
+        } catch (const dynquant::error &e) { // of the window, not oneDNN's
             return e.what();
         }
         return {};
