@@ -50,8 +50,9 @@ TEST(floats_of_16_bits, are_multiplied) {
     for (const auto &f : narrow_floats)
         for (const auto of_w : {property::constant, property::variable}) {
             const narrow_chain p(f, of_w);
-            EXPECT_EQ(ids_of(compile_layer(p).inputs), (id_list {10, 11, 12, 0}));
-            EXPECT_EQ(p.gives(), narrow_product);
+            const auto c = compile_layer(p);
+            EXPECT_EQ(ids_of(c.inputs), (id_list {10, 11, 12, 0}));
+            EXPECT_EQ(decode_reals(f.as, c.run(p.data)), narrow_product);
         }
 }
 
@@ -107,22 +108,25 @@ TEST(floats_of_16_bits, that_weights_would_be_rounded_to_are_left_out) {
 }
 
 TEST(floats_of_16_bits, that_a_type_cast_makes_of_weights) {
-    for (const auto &f : narrow_floats) {
-        narrow_chain p(f);
-        const lt between = f32(14, {3, 2});
-        p.ops = {p.dequantize(between), {110, kind::TypeCast, {between}, {p.w_real}, "cast"},
-                {102, kind::MatMul, {p.x, p.w_real}, {p.product}, "product"}};
-        EXPECT_EQ(p.gives(), narrow_product);
-        // A second product shares both.
-        const lt x2 = p.narrow(50, {1, 3}), y2 = p.narrow(51, {1, 2});
-        p.ops.push_back({103, kind::MatMul, {x2, p.w_real}, {y2}, "product2"});
-        p.give_narrow(x2, {1, 1, 1});
-        const auto partitions = partitions_of(p);
-        EXPECT_EQ(ops_of(partitions), (std::vector<id_list> {{101, 110, 102}, {103}}));
-        run_in_order(partitions, p);
-        EXPECT_EQ(decode_reals(f.as, p.data.at(20)), narrow_product);
-        EXPECT_EQ(decode_reals(f.as, p.data.at(51)), (floats {-2, 1.25F}));
-    }
+    for (const auto &f : narrow_floats)
+        for (const bool is_shared : {false, true}) {
+            narrow_chain p(f);
+            const lt between = f32(14, {3, 2});
+            p.ops = {p.dequantize(between), {110, kind::TypeCast, {between}, {p.w_real}, "cast"},
+                    {102, kind::MatMul, {p.x, p.w_real}, {p.product}, "product"}};
+            if (!is_shared) {
+                EXPECT_EQ(p.gives(), narrow_product);
+                continue;
+            }
+            const lt x2 = p.narrow(50, {1, 3}), y2 = p.narrow(51, {1, 2});
+            p.ops.push_back({103, kind::MatMul, {x2, p.w_real}, {y2}, "product2"});
+            p.give_narrow(x2, {1, 1, 1});
+            const auto partitions = partitions_of(p);
+            EXPECT_EQ(ops_of(partitions), (std::vector<id_list> {{101, 110, 102}, {103}}));
+            run_in_order(partitions, p);
+            EXPECT_EQ(decode_reals(f.as, p.data.at(20)), narrow_product);
+            EXPECT_EQ(decode_reals(f.as, p.data.at(51)), (floats {-2, 1.25F}));
+        }
 }
 
 TEST(floats_of_16_bits, that_others_read_before_the_product) {
@@ -159,13 +163,17 @@ TEST(floats_of_16_bits, that_a_type_cast_makes_of_a_convolution) {
     for (const auto &f : narrow_floats)
         for (const bool is_ncx : {false, true}) {
             small_convolution p(is_ncx);
-            const auto rounded = [&](const dims &strides) { return lt(21, f.of, p.y.get_dims(), strides); };
-            p.ops.push_back({103, kind::TypeCast, {p.y}, {rounded(row_major(p.y.get_dims()))}, "cast"});
-            p.y = rounded(row_major(p.y.get_dims()));
-            EXPECT_EQ(decode_reals(f.as, compile_layer(p).run(p.data)), p.in_order(small_result)) << is_ncx;
+            const auto extents = p.y.get_dims();
+            const lt rounded(21, f.of, extents, layout::strided);
+            p.ops.push_back({103, kind::TypeCast, {p.y}, {rounded}, "cast"});
+            p.y = rounded;
+            const auto partition = partitions_of(p).front();
+            EXPECT_EQ(partition.get_ops_num(), p.ops.size());
+            const auto gives = [&] { return decode_reals(f.as, compile(partition, p).run(p.data)); };
+            EXPECT_EQ(gives(), p.in_order(small_result)) << is_ncx;
             if (!is_ncx) continue;
-            p.y = rounded({8, 1, 4, 2}); // channels last in memory
-            EXPECT_EQ(decode_reals(f.as, compile_layer(p).run(p.data)), (floats {0, 0.5F, 2, 0.625F, 6, 0.875F, 8, 1}));
+            p.y = lt(21, f.of, extents, dims {8, 1, 4, 2}); // channels last in memory
+            EXPECT_EQ(gives(), (floats {0, 0.5F, 2, 0.625F, 6, 0.875F, 8, 1}));
         }
 }
 
