@@ -29,6 +29,9 @@ struct column_groups {
     const float *scales;            // [groups, blocks] of x; null: one group of all columns, and x is as given
     std::int64_t block, blocks;     // rows that share a scale, and how many there are of them
     const std::int8_t *zero_points; // [groups, rows] with their offset, and one more; null: none
+    /// From group to group, from block to block, and from row to row: [blocks, groups] and [rows, groups] where weights
+    /// are read as they lie.
+    std::int64_t scales_of_group, scales_of_block, zero_points_of_group, zero_points_of_row;
 };
 
 /// Weights as they lie, row-major or transposed, in place of panels.

@@ -160,7 +160,7 @@ weight_only_product::weight_only_product(
                                            : weight_code::s8;
     if (w.inner == 0 || w.columns == 0) return; // the other extent may be of any size, and no loop reads what follows
     const bool has_zero_points = !is_float8(w.type) && (code_offset(w.type) != 0 || !w.zero_points.empty());
-    if (is_grouped) pack_groups(w, has_zero_points);
+    if (is_grouped) pack_groups(w, has_zero_points, storage);
     pack_parameters(w, has_zero_points && !is_grouped);
     p.given.stride = w.is_transposed ? w.inner : w.columns;
     p.given.is_transposed = w.is_transposed;
@@ -181,24 +181,30 @@ std::int64_t weight_only_product::panels() const {
     return panels_.columns / g.columns * g.panels + ceil_div(panels_.columns % g.columns, loop_.columns);
 }
 
-/// Groups of columns one after the other. Their zero points are of each row.
-void weight_only_product::pack_groups(const weight_only_weights &w, bool has_zero_points) {
+/// Zero points become those of each row.
+void weight_only_product::pack_groups(const weight_only_weights &w, bool has_zero_points, weight_storage storage) {
     auto &g = panels_.groups;
     g.block = std::max<std::int64_t>(std::min(w.block, w.inner), 1);
     g.blocks = ceil_div(w.inner, g.block);
+    const auto groups = ceil_div(w.columns, g.columns);
+    const bool is_by_row = storage == weight_storage::given;
+    g.scales_of_group = is_by_row ? 1 : g.blocks;
+    g.scales_of_block = is_by_row ? groups : 1;
+    g.zero_points_of_group = is_by_row ? 1 : w.inner;
+    g.zero_points_of_row = g.scales_of_block;
     const auto offset = code_offset(w.type);
-    const auto at = [&](std::int64_t block, std::int64_t group) {
-        return static_cast<std::size_t>(block * w.scale_columns + (w.scale_columns == 1 ? 0 : group));
-    };
-    for (std::int64_t group = 0; group < ceil_div(w.columns, g.columns); ++group) {
+    x_scales_.resize(static_cast<std::size_t>(groups * g.blocks));
+    group_zero_points_.resize(has_zero_points ? static_cast<std::size_t>(groups * w.inner + 1) : 0); // pairs are read
+    for (std::int64_t group = 0; group < groups; ++group) {
+        const auto at = [&](std::int64_t block) { return static_cast<std::size_t>(block * w.scale_columns + group); };
         for (std::int64_t block = 0; block < g.blocks; ++block)
-            x_scales_.push_back(w.scales[at(block, group)]);
+            x_scales_[static_cast<std::size_t>(group * g.scales_of_group + block * g.scales_of_block)] =
+                    w.scales[at(block)];
         for (std::int64_t k = 0; k < w.inner && has_zero_points; ++k)
-            group_zero_points_.push_back(static_cast<std::int8_t>(
-                    offset + (w.zero_points.empty() ? 0 : w.zero_points[at(k / g.block, group)])));
+            group_zero_points_[static_cast<std::size_t>(group * g.zero_points_of_group + k * g.zero_points_of_row)] =
+                    static_cast<std::int8_t>(offset + (w.zero_points.empty() ? 0 : w.zero_points[at(k / g.block)]));
     }
     g.scales = x_scales_.data();
-    group_zero_points_.push_back(0); // loops read pairs of rows
     if (has_zero_points) g.zero_points = group_zero_points_.data();
 }
 

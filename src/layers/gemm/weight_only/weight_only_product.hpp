@@ -80,7 +80,7 @@ class weight_only_product {
   private:
     void pack_weights(const weight_only_weights &w, bool are_subtracted);
     void pack_parameters(const weight_only_weights &w, bool has_zero_points);
-    void pack_groups(const weight_only_weights &w, bool has_zero_points);
+    void pack_groups(const weight_only_weights &w, bool has_zero_points, weight_storage storage);
     void run_given(const weight_only_panels &p, const float_rows &x, float *y, std::int64_t y_stride,
             weight_only_workspace &memory) const;
     std::int64_t panels() const;

@@ -17,7 +17,9 @@ void subtract_zero_points(
     const auto *const of_rows = row_zero_points(p, rows.panel);
     if (of_rows) {
         for (auto k = rows.first; k < rows.first + rows.count; ++k, to += stride)
-            bytes::store(to, bytes::load(to) - bytes::splat(static_cast<std::uint8_t>(of_rows[k])));
+            bytes::store(to,
+                    bytes::load(to)
+                            - bytes::splat(static_cast<std::uint8_t>(of_rows[k * p.groups.zero_points_of_row])));
     } else if (p.parameters.zero_points) {
         const auto *of_block =
                 p.parameters.zero_points + rows.panel * p.parameters.of_panel + rows.first / p.block * panel_columns<V>;
@@ -35,21 +37,48 @@ void subtract_zero_points(
 /// x times the scales of a group of columns, of some rows of weights: each row of x in given_rows elements.
 inline void scale_part(const float_rows &x, const column_groups &g, std::int64_t group, std::int64_t k,
         std::int64_t count, float *to) {
-    const auto *const scales = g.scales + group * g.blocks;
+    const auto block = k / g.block;
+    const auto *const first = g.scales + group * g.scales_of_group + block * g.scales_of_block;
     for (std::int64_t row = 0; row < x.rows; ++row, to += given_rows) {
-        const auto *const from = x.first + row * x.stride + k * x.step;
-        auto block = k / g.block, rest = g.block - k % g.block;
-        if (g.block == 1 && x.step == 1)
-            for (std::int64_t i = 0; i < count; ++i)
-                to[i] = from[i] * scales[k + i];
-        else
-            for (std::int64_t i = 0; i < count; ++i, --rest) {
-                if (rest == 0) {
-                    ++block;
-                    rest = g.block;
-                }
-                to[i] = from[i * x.step] * scales[block];
+        const auto *from = x.first + row * x.stride + k * x.step;
+        const auto *scale = first;
+        auto rest = (block + 1) * g.block - k; // of the block
+        for (std::int64_t i = 0; i < count; ++i, --rest, from += x.step) {
+            if (rest == 0) {
+                scale += g.scales_of_block;
+                rest = g.block;
             }
+            to[i] = *from * *scale;
+        }
+    }
+}
+
+/// Adds the products of one row of x by some rows of weights, within a block, to the accumulators of adjacent pairs of
+/// panels: multiply_tile() would take as long to be called for each pair as for some of these rows.
+template <typename V>
+[[gnu::noinline]] void add_rows(const tile_call &t, std::int64_t pairs) {
+    constexpr int vectors = 2 * panel_vectors;
+    // Fields that stores may change, for all the compiler knows.
+    const auto count = t.count, stride = t.weights_stride, x_step = t.x_step;
+    const bool begins = t.begins;
+    const auto *const x = t.x;
+    const auto *weights = static_cast<const std::int8_t *>(t.weights);
+    auto *accumulators = t.accumulators;
+    for (; pairs > 0; --pairs, weights += vectors * V::lanes, accumulators += vectors * V::lanes) {
+        typename V::reals sums[vectors];
+        unroll<vectors>([&](int v) __attribute__((always_inline)) {
+            sums[v] = begins ? V::splat(0.0F) : V::load(accumulators + v * V::lanes);
+        });
+        const auto *row = weights;
+        const auto *of_row = x;
+        for (std::int64_t k = 0; k < count; ++k, row += stride, of_row += x_step) {
+            __builtin_prefetch(row + given_bytes_ahead);
+            const auto of_x = V::splat(*of_row);
+            unroll<vectors>([&](int v) __attribute__((always_inline)) {
+                sums[v] = V::fma(of_x, V::to_reals(V::load(row + v * V::lanes)), sums[v]);
+            });
+        }
+        unroll<vectors>([&](int v) __attribute__((always_inline)) { V::store(accumulators + v * V::lanes, sums[v]); });
     }
 }
 
@@ -89,6 +118,7 @@ void multiply_given(const weight_only_panels &p, const float_rows &x, parallel::
     const auto &given = p.given;
     const bool are_floats = widening_of(p, element, max_given_x_rows) == widening::to_floats;
     const bool are_in_place = !given.is_transposed && !given.are_nibbles && given.flip == 0 && !are_floats;
+    const bool are_added = are_in_place && element == weight_element::s8;
     const auto at_once = x.rows == 1 ? 2 : 1; // panels
     const auto strip = given.is_transposed ? at_once : panels.end - panels.begin;
     constexpr auto buffered = widened_bytes / (2 * width) < given_rows ? widened_bytes / (2 * width) : given_rows;
@@ -122,6 +152,16 @@ void multiply_given(const weight_only_panels &p, const float_rows &x, parallel::
                 const auto all = count * width, of_group = p.groups.columns - at.in_group * width,
                            of_columns = p.columns - at.first, rest = of_group < of_columns ? of_group : of_columns;
                 t.columns = rest < all ? rest : all;
+                if (are_two && are_added && !t.ends && t.columns == all) {
+                    const auto of_end = (end - at.panel) / 2, whole = rest / all,
+                               pairs = of_end < whole ? of_end : whole;
+                    t.weights = given.data + k * given.stride + at.first;
+                    t.weights_stride = given.stride;
+                    t.accumulators = accumulators + (at.panel - begin) * width;
+                    add_rows<V>(t, pairs);
+                    at.advance(2 * pairs);
+                    continue;
+                }
                 const bool is_padded = t.columns < all;
                 t.sums = is_padded ? scratch.padded_sums : y + at.first;
                 t.sums_stride = is_padded ? all : y_stride;

@@ -227,7 +227,8 @@ template <typename V>
 
 /// The zero points of a panel's rows, those of its group of columns; null: it has none of this kind.
 inline const std::int8_t *row_zero_points(const weight_only_panels &p, std::int64_t panel) {
-    return p.groups.zero_points ? p.groups.zero_points + panel / p.groups.panels * p.inner : nullptr;
+    return p.groups.zero_points ? p.groups.zero_points + panel / p.groups.panels * p.groups.zero_points_of_group
+                                : nullptr;
 }
 
 /// Elements of 4 bits as s8, less their zero points. Writes a row more where the last block's rows are odd.
@@ -278,7 +279,7 @@ void widen_to_floats(const weight_only_panels &p, const rows_of_panel &rows, con
             if constexpr (of == weight_element::s8_with_zero_points) {
                 if (of_rows)
                     for (int lane = 0; lane < V::lanes; ++lane)
-                        zero_points[v + lane] = of_rows[rows.first + rows.count - rest];
+                        zero_points[v + lane] = of_rows[(rows.first + rows.count - rest) * p.groups.zero_points_of_row];
                 else
                     V::store(zero_points + v, V::load(p.parameters.zero_points + parameter + v));
             }
@@ -559,7 +560,7 @@ inline void copy_tile(const float *x, std::int64_t step, std::int64_t rows, std:
 
 /// Rows of x times the scales of a group of columns, each in one piece.
 inline void scale_rows(const float_rows &x, const column_groups &g, std::int64_t group, std::int64_t inner, float *to) {
-    const auto *const scales = g.scales + group * g.blocks;
+    const auto *const scales = g.scales + group * g.scales_of_group;
     for (std::int64_t row = 0; row < x.rows; ++row, to += inner) {
         const auto *const from = x.first + row * x.stride;
         if (g.block == 1 && x.step == 1)
