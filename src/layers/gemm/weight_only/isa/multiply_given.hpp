@@ -209,14 +209,6 @@ void multiply_given(const weight_only_panels &p, const float_rows &x, parallel::
     }
 }
 
-/// V with sums of one rounding, as the definition has them.
-template <typename V>
-struct fused : V {
-    static typename V::reals fma(typename V::reals a, typename V::reals b, typename V::reals c) {
-        return __builtin_fmaf(a, b, c);
-    }
-};
-
 template <typename V, typename Fused = std::conditional_t<V::has_fma, V, fused<V>>>
 constexpr weight_only_loop weight_only_of = {multiply_weight_only<Fused>, multiply_given<Fused>, panel_columns<Fused>};
 
