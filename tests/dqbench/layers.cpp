@@ -53,6 +53,23 @@ TEST(dqbench_layers, bounds_of_products_hold_other_orders) {
     EXPECT_LE(y.bounds[0], 32); // 12 roundings of 2^25
 }
 
+TEST(dqbench_layers, products_by_narrow_weights_have_a_bound) {
+    // w less its zero points, times its scales: 0 -0.25 / 2 0.75 by column; x is 1 2 / 3 4.
+    const auto x_real = exact({2, 2}, {1, 2, 3, 4});
+    const auto y = product(x_real, false, w, of_w, false);
+    EXPECT_EQ(y.values, (floats {4, 1.25F, 8, 2.25F}));
+    EXPECT_NEAR(y.bounds[1], 1.01 * 10 * 0x1p-24 * 1.75, 1e-9);
+    EXPECT_EQ(product(exact({2, 2}, {1, 3, 2, 4}), true, known({2, 2}, {1, 2, -1, 3}),
+                      {of_w.scales, of_w.zero_points, 0}, true)
+                      .values,
+            y.values);
+    // Two columns share a scale and a zero point, in each row: 1 2 3 4 less 1 and 2, times 1 and 10; 5 6 7 8 less 3 and
+    // 4, times 100 and 1000.
+    const along_axis by_group {{1, 10, 100, 1000}, {1, 2, 3, 4}, -1, {1, 2}};
+    EXPECT_EQ(product(exact({1, 2}, {1, 1}), false, known({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8}), by_group, false).values,
+            (floats {200, 301, 3010, 4020}));
+}
+
 TEST(dqbench_layers, convolutions_are_exact) {
     // x less 3 is -2 -1 0, 1 2 3, 4 5 6; the filters less 0 and 1 are 1 0, 0 1 and 1 -2, 0 2. SAME_UPPER pads one line
     // below and one column behind.

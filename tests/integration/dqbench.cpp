@@ -358,6 +358,19 @@ TEST_F(dqbench, layers_of_convolutions_are_exact) {
             << odd;
 }
 
+TEST_F(dqbench, layers_of_narrow_weights_are_within_their_bound) {
+    for (const std::string file : {".json --in-shapes=0:5x33+1:33x17", "_u4.json --in-shapes=0:5x256+1:256x33",
+                 "_u4_columns.json --in-shapes=0:3x70+1:70x256"}) {
+        const auto out = succeed("layers --weights=constant,variable --case=layers/narrow_weights" + file);
+        for (const std::string number : {"0", "1"})
+            EXPECT_TRUE(contains(out, number + ":PASSED (a layer of 2 ops, ")) << out;
+        EXPECT_TRUE(contains(out, ", within the bound of f32)")) << out;
+    }
+    EXPECT_TRUE(contains(
+            succeed("layers --mode=P --max-ms-per-prb=1 --case=layers/narrow_weights.json --in-shapes=0:1x64+1:64x64"),
+            "perf,narrow_weights.json,1x64*64x64,as given,0,0,layer,"));
+}
+
 TEST_F(dqbench, layers_skip_what_is_no_chain) {
     const auto write = [&](const std::string &ops) {
         std::ofstream(folder / "l.json") << R"({"graph": [)" << ops << "]}";
@@ -382,6 +395,8 @@ TEST_F(dqbench, layers_skip_what_is_no_chain) {
                          "op 3 'o' (Sigmoid): dqbench has no oracle of it"},
                  {x + ", " + op(1, "Dequantize", scales + rows, tensor(2, "s8"), tensor(3, "f32")) + ", " + product,
                          "op 1 'o' (Dequantize): scales differ along a dim that MatMul sums"},
+                 {x + ", " + op(1, "Dequantize", scales, tensor(2, "u4"), tensor(3, "f32")) + ", " + product,
+                         "op 1 'o' (Dequantize): 4 bits, beside integers"},
                  {x + ", " + op(1, "Dequantize", scales, tensor(2, "f8_e4m3"), tensor(3, "f32")) + ", " + product,
                          "op 1 'o' (Dequantize): tensor 2 of f8_e4m3"},
                  {x + ", " + w + ", " + product + ", " + op(3, "Clamp", "", tensor(4, "f32"), tensor(5, "f32")),
@@ -402,7 +417,7 @@ TEST_F(dqbench, layers_skip_what_is_no_chain) {
 
 TEST_F(dqbench, layers_refuse_wrong_arguments) {
     expect_refused("layers", "layers: expected --case=FILE or --table, given neither");
-    expect_refused("layers --table=sums", "layers: --table: expected products or convolutions, given 'sums'");
+    expect_refused("layers --table=sums", "layers: --table: expected products, weights or convolutions, given 'sums'");
     expect_refused("layers --table --case=l.json", "layers: --case excludes --table");
     expect_refused("layers --case=none.json", "layers: --case: there is no file 'none.json', nor ");
     expect_refused("layers --case=layers/static_zps.json --mode=X", "layers: --mode: expected C, P or CP, given 'X'");

@@ -93,6 +93,13 @@ double bound_of(function f, float v, double bound, float a, float b) {
 } // namespace
 
 std::size_t along_axis::index_of(std::int64_t element, const dims &extents) const {
+    if (!groups.empty()) {
+        const auto index = index_at(element, extents);
+        std::int64_t at = 0;
+        for (std::size_t d = 0; d < extents.size(); ++d)
+            at = at * ((extents[d] + groups[d] - 1) / groups[d]) + index[d] / groups[d];
+        return static_cast<std::size_t>(at);
+    }
     if (axis < 0) return 0;
     const auto inside = product_of(dims(extents.begin() + axis + 1, extents.end()));
     return static_cast<std::size_t>(element / inside % extents[static_cast<std::size_t>(axis)]);
@@ -249,6 +256,48 @@ reals convolution(const convolution_attributes &a, const codes &x, const along_a
                 y.values[to] = static_cast<float>(sum) * scale;
                 y.bounds[to] = bound_of_product(g.channels * taps, scale, size);
             }
+    }
+    return y;
+}
+
+reals product(const reals &x, bool transposes_x, const codes &w, const along_axis &of_w, bool transposes_w) {
+    const auto batch_of = [](const dims &extents) { return dims(extents.begin(), extents.end() - 2); };
+    const auto rows_of = [](const dims &extents, bool is_transposed) {
+        return is_transposed ? std::pair {extents.end()[-1], extents.end()[-2]}
+                             : std::pair {extents.end()[-2], extents.end()[-1]};
+    };
+    const auto [rows, inner] = rows_of(x.extents, transposes_x);
+    const auto columns = rows_of(w.extents, transposes_w).second;
+    const auto batch = broadcast(batch_of(x.extents), batch_of(w.extents));
+    std::vector<double> weights;
+    for (std::int64_t i = 0; i < std::ssize(w.values); ++i)
+        weights.push_back(static_cast<double>(w.values[static_cast<std::size_t>(i)] - of_w.zero_point_of(i, w.extents))
+                * static_cast<double>(of_w.scales[of_w.index_of(i, w.extents)]));
+    reals y {batch, {}, {}};
+    y.extents.insert(y.extents.end(), {rows, columns});
+    std::vector<double> sums(static_cast<std::size_t>(columns)), sizes(sums.size());
+    for (std::int64_t m = 0; m < product_of(batch); ++m) {
+        const auto of_x = broadcast_from(m, batch, batch_of(x.extents)) * rows * inner,
+                   first_w = broadcast_from(m, batch, batch_of(w.extents)) * inner * columns;
+        for (std::int64_t row = 0; row < rows; ++row) {
+            std::ranges::fill(sums, 0);
+            std::ranges::fill(sizes, 0);
+            for (std::int64_t k = 0; k < inner; ++k) {
+                const double left =
+                        x.values[static_cast<std::size_t>(of_x + (transposes_x ? k * rows + row : row * inner + k))];
+                for (std::int64_t c = 0; c < columns; ++c) {
+                    const auto term = left
+                            * weights[static_cast<std::size_t>(
+                                    first_w + (transposes_w ? c * inner + k : k * columns + c))];
+                    sums[static_cast<std::size_t>(c)] += term;
+                    sizes[static_cast<std::size_t>(c)] += std::abs(term);
+                }
+            }
+            for (std::size_t c = 0; c < sums.size(); ++c) {
+                y.values.push_back(static_cast<float>(sums[c]));
+                y.bounds.push_back(1.01 * unit * static_cast<double>(inner + 8) * sizes[c]);
+            }
+        }
     }
     return y;
 }

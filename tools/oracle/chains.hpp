@@ -1,6 +1,6 @@
-// Chains of oneDNN Graph's ops around a MatMul or a Convolution of two Dequantizes: what dynquant's layers give, in
-// exact integers and then f32, as docs/reference.md states it, and how far the same ops may be from it where each is
-// computed in f32 in any order, or fused.
+// Chains of oneDNN Graph's ops around a MatMul or a Convolution of two Dequantizes, or a MatMul of floats and one: what
+// dynquant's layers give, in exact integers and then f32, as docs/reference.md states it, and how far the same ops may
+// be from it where each is computed in f32 in any order, or fused.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,12 @@
 
 namespace dynquant::test::oracle {
 
-/// What scales and zero points an op has. They differ along one dim, or are one for all.
+/// What scales and zero points an op has. They differ along one dim, or from group to group, or are one for all.
 struct along_axis {
     std::vector<float> scales;
     std::vector<std::int64_t> zero_points = {}; // empty: none
-    std::int64_t axis = -1;                     // -1: one for all
+    std::int64_t axis = -1;                     // -1: one for all, or
+    dims groups = {};                           // the extents of a group, divisors; row-major
 
     std::size_t index_of(std::int64_t element, const dims &extents) const;
     std::int64_t zero_point_of(std::int64_t element, const dims &extents) const;
@@ -43,6 +44,9 @@ reals dequantize(const codes &of, const along_axis &p);
 /// differ along the dim that is summed.
 reals product(const codes &x, const along_axis &of_x, bool transposes_x, const codes &w, const along_axis &of_w,
         bool transposes_w);
+
+/// sum of x ((w - zw) * sw) of floats x, which f64 makes; the bound is that of f32 sums in any order.
+reals product(const reals &x, bool transposes_x, const codes &w, const along_axis &of_w, bool transposes_w);
 
 /// The attributes of Convolution. pads: at the beginnings, then at the ends.
 struct convolution_attributes {

@@ -1,6 +1,7 @@
 #include "layers/chain_graph.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <random>
 #include <set>
@@ -103,16 +104,31 @@ std::int64_t axis_of(const op &o) {
     return axis < 0 ? axis + rank : axis;
 }
 
-std::int64_t parameters_of(const op &o) {
+/// The extents of a group; empty unless scales differ from group to group.
+dims groups_of(const op &o) {
+    dims result;
+    if (text(o, "qtype", "") == "per_group")
+        for (const auto &each : split(text(o, "group_shape", ""), 'x'))
+            result.push_back(parse_integer(each, 1, INT64_MAX));
+    return result;
+}
+
+/// The dims of an op's scales and zps.
+dims parameter_dims_of(const op &o) {
+    const auto &extents = *o.inputs.front().extents;
+    auto result = groups_of(o);
+    if (!result.empty() && result.size() != extents.size())
+        refuse(o, "expected group_shape of ", extents.size(), " extents, given ", result.size());
+    for (std::size_t d = 0; d < result.size(); ++d)
+        result[d] = (extents[d] + result[d] - 1) / result[d];
+    if (!result.empty()) return result;
     const auto axis = axis_of(o);
-    return axis < 0 ? 1 : (*o.inputs.front().extents)[static_cast<std::size_t>(axis)];
+    return {axis < 0 ? 1 : extents[static_cast<std::size_t>(axis)]};
 }
 
 void require_known(const op &o) {
     if (o.supported_kind) {
-        for (const auto *name : {"group_shape", "mask"})
-            if (o.attributes.count(name)) refuse(o, "attribute ", name);
-        if (text(o, "qtype", "per_tensor") == "per_group") refuse(o, "qtype per_group");
+        if (o.attributes.count("mask")) refuse(o, "attribute mask");
     } else {
         const auto known = known_attributes.find(o.kind);
         if (known == known_attributes.end()) refuse(o, "dqbench has no oracle of it");
@@ -137,9 +153,9 @@ void require_known(const op &o) {
     const bool is_dynamic = o.kind == "DynamicQuantize" || o.kind == "DynamicDequantize";
     for (std::size_t i = 0; i < o.inputs.size(); ++i)
         if (i == 0 && is_dequantize(o))
-            require(o.inputs[i], {"s8", "u8"});
+            require(o.inputs[i], {"s8", "u8", "s4", "u4"});
         else if (i == 2 && is_dynamic)
-            require(o.inputs[i], {"s32", "s8", "u8"});
+            require(o.inputs[i], {"s32", "s8", "u8", "s4", "u4"});
         else
             require(o.inputs[i], {"f32"});
     for (const auto &t : o.outputs)
@@ -217,9 +233,10 @@ void set_dense(tensor &t, const dims &extents) {
 void infer(op &o) {
     auto &src = o.inputs.front();
     if (o.supported_kind) {
-        const auto count = parameters_of(o);
+        const auto counts = parameter_dims_of(o);
+        const auto count = *dynquant::volume(counts);
         for (std::size_t i = 1; i < o.inputs.size(); ++i)
-            set_dense(o.inputs[i], {count});
+            set_dense(o.inputs[i], counts);
         for (const auto &[name, otherwise] : {std::pair<const char *, const char *> {"scales", nullptr}, {"zps", "0"}})
             if (const auto list = text(o, name, ""); !list.empty())
                 o.attributes[name] = repeated(list, count, count > 1 ? otherwise : nullptr);
@@ -257,7 +274,20 @@ std::vector<T> values_of(const std::vector<std::byte> &bytes) {
     return result;
 }
 
-std::vector<std::int64_t> integers_of(const std::string &type, const std::vector<std::byte> &bytes) {
+bool has_4_bits(const std::string &type) {
+    return type == "s4" || type == "u4";
+}
+
+std::vector<std::int64_t> integers_of(const tensor &t, const std::vector<std::byte> &bytes) {
+    const auto &type = t.type;
+    if (has_4_bits(type)) { // the first of two in the low half
+        std::vector<std::int64_t> result;
+        for (std::int64_t i = 0; i < *dynquant::volume(*t.extents); ++i) {
+            const auto code = std::to_integer<std::int64_t>(bytes[static_cast<std::size_t>(i / 2)]) >> i % 2 * 4 & 15;
+            result.push_back(type == "s4" && code > 7 ? code - 16 : code);
+        }
+        return result;
+    }
     const auto as = [&](auto zero) {
         const auto values = values_of<decltype(zero)>(bytes);
         return std::vector<std::int64_t>(values.begin(), values.end());
@@ -269,20 +299,27 @@ std::vector<std::int64_t> integers_of(const std::string &type, const std::vector
 
 std::vector<std::byte> bytes_of_integers(const std::string &type, const std::vector<std::int64_t> &values) {
     if (type == "s32") return bytes_of(std::vector<std::int32_t>(values.begin(), values.end()));
+    if (has_4_bits(type)) {
+        std::vector<std::byte> result((values.size() + 1) / 2);
+        for (std::size_t i = 0; i < values.size(); ++i)
+            result[i / 2] |= static_cast<std::byte>((values[i] & 15) << i % 2 * 4);
+        return result;
+    }
     return bytes_of(std::vector<std::uint8_t>(values.begin(), values.end()));
 }
 
 std::pair<std::int64_t, std::int64_t> range_of(const std::string &type) {
-    return type == "u8" ? std::pair<std::int64_t, std::int64_t> {0, 255}
-                        : std::pair<std::int64_t, std::int64_t> {-128, 127};
+    const std::int64_t count = has_4_bits(type) ? 16 : 256, least = type.front() == 'u' ? 0 : -count / 2;
+    return {least, least + count - 1};
 }
 
 oracle::along_axis parameters_of(const op &o, const buffers &data) {
     oracle::along_axis result;
     result.axis = axis_of(o);
+    result.groups = groups_of(o);
     if (o.inputs.size() > 1) {
         result.scales = values_of<float>(data.at(o.inputs[1].id));
-        if (o.inputs.size() > 2) result.zero_points = integers_of(o.inputs[2].type, data.at(o.inputs[2].id));
+        if (o.inputs.size() > 2) result.zero_points = integers_of(o.inputs[2], data.at(o.inputs[2].id));
         return result;
     }
     for (const auto &each : split(text(o, "scales", ""), 'x'))
@@ -338,7 +375,9 @@ class drawer {
     std::vector<std::int64_t> draw_zero_points(const std::string &integers, std::int64_t count) {
         std::vector<std::int64_t> result;
         for (std::int64_t i = 0; i < count; ++i)
-            result.push_back(integers == "u8" ? within(100, 150) : within(-20, 20));
+            result.push_back(has_4_bits(integers) ? within(-3, 3) + (integers == "u4" ? 8 : 0)
+                            : integers == "u8"    ? within(100, 150)
+                                                  : within(-20, 20));
         return result;
     }
     std::vector<std::int64_t> draw_codes(const op &o, std::int64_t count, const oracle::along_axis &p) {
@@ -400,10 +439,15 @@ chain_graph::chain_graph(json_graph::graph from)
         if (has_product) refuse(o, "the graph has another MatMul or Convolution");
         has_product = true;
         product = o.id;
+        has_float_x = o.kind == "MatMul" && !producers.count(o.inputs[0].id) && producers.count(o.inputs[1].id);
         for (const std::size_t side : {0U, 1U}) {
+            if (has_float_x && side == 0) continue;
             const auto made = producers.find(o.inputs[side].id);
             if (made == producers.end() || !is_dequantize(*made->second))
                 refuse(o, side == 0 ? "src" : "weights", " is not the result of Dequantize");
+            if (has_float_x) continue;
+            if (!groups_of(*made->second).empty()) refuse(*made->second, "qtype per_group, beside integers");
+            if (has_4_bits(made->second->inputs.front().type)) refuse(*made->second, "4 bits, beside integers");
             const auto axis = axis_of(*made->second), rank = std::ssize(*o.inputs[side].extents);
             const auto of_filters = attributes_of(o).is_oix ? 0 : rank - 1;
             const bool is_transposed = has(o, side == 0 ? "transpose_a" : "transpose_b");
@@ -450,7 +494,7 @@ std::map<std::uint64_t, chain_graph::value> chain_graph::expected(const buffers 
         if (t.type == "f32") {
             values[t.id].reals = oracle::exact(*t.extents, values_of<float>(data.at(t.id)));
         } else {
-            auto codes = integers_of(t.type, data.at(t.id));
+            auto codes = integers_of(t, data.at(t.id));
             values[t.id].codes = {*t.extents, codes, codes, codes};
         }
     }
@@ -477,11 +521,15 @@ std::map<std::uint64_t, chain_graph::value> chain_graph::expected(const buffers 
                 const auto &from = *producers.at(o.inputs[i].id);
                 return std::pair {values.at(from.inputs.front().id).codes, parameters_of(from, data)};
             };
-            const auto [x, of_x] = side(0);
             const auto [w, of_w] = side(1);
-            to.reals = o.kind == "MatMul"
-                    ? oracle::product(x, of_x, has(o, "transpose_a"), w, of_w, has(o, "transpose_b"))
-                    : oracle::convolution(attributes_of(o), x, of_x, w, of_w);
+            if (has_float_x) {
+                to.reals = oracle::product(src.reals, has(o, "transpose_a"), w, of_w, has(o, "transpose_b"));
+            } else {
+                const auto [x, of_x] = side(0);
+                to.reals = o.kind == "MatMul"
+                        ? oracle::product(x, of_x, has(o, "transpose_a"), w, of_w, has(o, "transpose_b"))
+                        : oracle::convolution(attributes_of(o), x, of_x, w, of_w);
+            }
             if (o.inputs.size() > 2) {
                 auto bias = values.at(o.inputs[2].id).reals;
                 if (attributes_of(o).is_ncx) bias.extents.resize(o.inputs[0].extents->size() - 1, 1);
@@ -514,6 +562,7 @@ chain_graph chain_graph::with_static_ops(const buffers &data) const {
     for (auto &o : result.g.ops) {
         if (o.inputs.size() < 2 || !o.supported_kind) continue;
         const auto p = parameters_of(o, data);
+        if (!p.groups.empty()) refuse(o, "no static op has groups");
         is_changed = true;
         std::string scales, zps;
         for (const auto scale : p.scales)

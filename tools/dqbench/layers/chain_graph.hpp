@@ -26,7 +26,8 @@ using buffers = std::map<std::uint64_t, std::vector<std::byte>>;
 struct chain_graph {
     json_graph::graph g; // producers before consumers
     std::vector<json_graph::tensor> inputs, outputs;
-    std::uint64_t product; // the id of the MatMul or Convolution
+    std::uint64_t product;    // the id of the MatMul or Convolution
+    bool has_float_x = false; // only the weights of the product are dequantized: results are within a bound
 
     /// Infers shapes from those of the inputs; scales and zps along a channel become as many as it has, as in benchdnn.
     /// Throws not_supported.

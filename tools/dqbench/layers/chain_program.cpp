@@ -11,8 +11,9 @@ using attr = dnnl::graph::op::attr;
 attr attribute_named(const std::string &name) {
     static const std::map<std::string, attr> all {{"alpha", attr::alpha}, {"auto_broadcast", attr::auto_broadcast},
             {"auto_pad", attr::auto_pad}, {"axis", attr::axis}, {"beta", attr::beta},
-            {"data_format", attr::data_format}, {"dilations", attr::dilations}, {"groups", attr::groups},
-            {"max", attr::max}, {"min", attr::min}, {"pads_begin", attr::pads_begin}, {"pads_end", attr::pads_end},
+            {"data_format", attr::data_format}, {"dilations", attr::dilations},
+            {"group_shape", dynquant::graph::newer::group_shape}, {"groups", attr::groups}, {"max", attr::max},
+            {"min", attr::min}, {"pads_begin", attr::pads_begin}, {"pads_end", attr::pads_end},
             {"per_channel_broadcast", attr::per_channel_broadcast}, {"qtype", attr::qtype}, {"scales", attr::scales},
             {"strides", attr::strides}, {"transpose_a", attr::transpose_a}, {"transpose_b", attr::transpose_b},
             {"weights_format", attr::weights_format}, {"zps", attr::zps}};
@@ -36,8 +37,8 @@ dnnl::graph::op::kind kind_of(const json_graph::op &o) {
 logical_tensor logical_tensor_of(const json_graph::tensor &t) {
     using type = logical_tensor::data_type;
     using property = logical_tensor::property_type;
-    static const std::map<std::string, type> types {
-            {"f32", type::f32}, {"s32", type::s32}, {"s8", type::s8}, {"u8", type::u8}};
+    static const std::map<std::string, type> types {{"f32", type::f32}, {"s32", type::s32}, {"s8", type::s8},
+            {"u8", type::u8}, {"s4", dynquant::graph::newer::s4}, {"u4", dynquant::graph::newer::u4}};
     const auto which = t.property == "constant" ? property::constant
             : t.property == "variable"          ? property::variable
                                                 : property::undef;
@@ -47,6 +48,7 @@ logical_tensor logical_tensor_of(const json_graph::tensor &t) {
 template <typename Op>
 void set_attributes(Op &to, const json_graph::op &o) {
     for (const auto &[name, text] : o.attributes) {
+        if (name == "group_shape" && o.attributes.at("qtype") != "per_group") continue;
         const auto which = attribute_named(name);
         if (name == "qtype") {
             to.set_attr(which, text);
