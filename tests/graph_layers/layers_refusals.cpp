@@ -101,9 +101,9 @@ TEST(layers_refusals, batches_that_do_not_broadcast) {
 testing::AssertionResult convolution_refuses(const lt &changed, const std::string &message) {
     small_convolution p(true);
     const lt x(0, type::u8, 4, layout::strided), x_real(3, type::f32, 4, layout::strided),
-            product(20, type::f32, 4, layout::strided);
+            y(20, type::f32, 4, layout::strided);
     p.ops[0] = {100, kind::DynamicDequantize, {x, p.x_scale, p.x_zp}, {x_real}, "dx"};
-    p.ops[2] = p.with_attributes({102, kind::Convolution, {x_real, p.w_real()}, {product}, "conv"});
+    p.ops[2] = p.with_attributes({102, kind::Convolution, {x_real, p.w_real()}, {y}, "conv"});
     const auto partitions = partitions_of(p);
     if (partitions.size() != 1) return testing::AssertionFailure() << partitions.size() << " partitions";
     if (compile(partitions.front(), p).run(p.data) != bytes_of(small_result))
