@@ -188,13 +188,17 @@ void multiply_columns(tile_call t, int panels) {
 template <typename V, weight_element of>
 void multiply_rows(const tile_call &all, std::int64_t rows, int panels) {
     static_assert(weight_only_tile_rows == 6);
-    for_each_row_tile<weight_only_tile_rows, 5, 4, 3, 2, 1>(rows, [&](auto count, std::int64_t row) {
+    const auto multiply_some = [&](auto count, std::int64_t row) {
         auto t = all;
-        t.x += row / weight_only_tile_rows * t.x_of_tile;
+        t.x += row / weight_only_tile_rows * t.x_of_tile + row % weight_only_tile_rows * t.x_stride;
         t.accumulators += row * panel_columns<V>;
         t.sums += row * t.sums_stride;
         multiply_columns<V, count, of>(t, panels);
-    });
+    };
+    if constexpr (V::lanes == 1) // fma() in software takes the time, of which code for more rows would save nothing
+        for_each_row_tile<1>(rows, multiply_some);
+    else
+        for_each_row_tile<weight_only_tile_rows, 5, 4, 3, 2, 1>(rows, multiply_some);
 }
 
 /// Some rows of a panel, from one of a block on.
