@@ -29,6 +29,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 namespace dynquant::simd {
@@ -57,6 +58,16 @@ template <int count, typename F>
     }
     (std::make_integer_sequence<int, count>());
 }
+
+/// V whose fma() rounds once.
+template <typename V>
+struct fused_in_software : V {
+    static typename V::reals fma(typename V::reals a, typename V::reals b, typename V::reals c) {
+        return __builtin_fmaf(a, b, c);
+    }
+};
+template <typename V>
+using fused = std::conditional_t<V::has_fma, V, fused_in_software<V>>;
 
 } // namespace
 } // namespace dynquant::simd

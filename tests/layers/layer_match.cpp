@@ -376,6 +376,48 @@ TEST(layer_match, says_where_it_ends) {
             "node 'Clip_2' (Clip): 'low': expected a constant float of one value");
 }
 
+// Gelu is x / sqrt(2), Erf, 1 more, times x, times 0.5, as exporters write it, or 0.5 x times that.
+TEST(layer_match, takes_gelu_in_all_its_forms) {
+    auto b = floats();
+    b.add_floats("root", {}, std::sqrt(2.0F));
+    b.add_floats("one", {}, 1);
+    b.add_floats("half", {}, 0.5F);
+    auto half_first = b;
+    for (auto *each : {&b, &half_first}) {
+        each->then("Div", {"f", "root"}, {"d"});
+        each->then("Erf", {"d"}, {"e"});
+        each->then("Add", {"e", "one"}, {"a"});
+    }
+    b.then("Mul", {"f", "a"}, {"m"});
+    b.then("Mul", {"m", "half"}, {"y"});
+    const std::vector inside {kind::save, kind::divide, kind::erf, kind::add, kind::multiply_saved};
+    auto expected = inside;
+    expected.push_back(kind::multiply);
+    auto m = *b.find().found;
+    EXPECT_EQ(kinds_of(m), expected);
+    EXPECT_EQ(b.g.values[m.y].name, "y");
+    EXPECT_EQ(m.post_ops[4].a, std::vector<float> {});
+
+    half_first.then("Mul", {"half", "f"}, {"h"});
+    half_first.then("Mul", {"h", "a"}, {"y"});
+    m = *half_first.find().found;
+    EXPECT_EQ(kinds_of(m), inside);
+    EXPECT_EQ(half_first.g.values[m.y].name, "y");
+    EXPECT_EQ(m.post_ops[1].a, std::vector {std::sqrt(2.0F)});
+    EXPECT_EQ(m.post_ops[4].a, std::vector {0.5F});
+    // Half of x is seen elsewhere.
+    half_first["h"].is_seen_outside = true;
+    EXPECT_EQ(end_of(half_first), "value 'f': expected one node that takes it, given 2");
+
+    auto one_node = after(floats(), "Gelu", {"f"});
+    m = *one_node.find().found;
+    EXPECT_EQ(kinds_of(m), inside);
+    EXPECT_EQ(m.post_ops[1].a, std::vector {std::sqrt(2.0F)});
+    EXPECT_EQ(m.post_ops[4].a, std::vector {0.5F});
+    one_node.g.nodes.back().attributes["approximate"] = std::string("tanh");
+    EXPECT_EQ(end_of(one_node), "node 'Gelu_2' (Gelu): attribute 'approximate': expected none, given tanh");
+}
+
 /// HardSwish saves x, too.
 TEST(layer_match, saves_one_value_at_a_time) {
     auto b = floats();

@@ -169,6 +169,6 @@ MUTATIONS = [Mutation(*row) for row in [
     ("steps: a slope by the reciprocal", STEPS, "src/layers/epilogue/isa/epilogue_of.hpp",
      "V::select_less(x, V::splat(0.0F), x * a.at(i), x)",
      "V::select_less(x, V::splat(0.0F), x / (V::splat(1.0F) / a.at(i)), x)", "^layers.steps/.*leaky_relu"),
-    ("narrow weights: product and sum rounded apart", NARROW, "src/layers/gemm/weight_only/isa/multiply_weight_only.hpp",
+    ("narrow weights: product and sum rounded apart", NARROW, "src/targets/simd.hpp",
      "return __builtin_fmaf(a, b, c);", "return a * b + c;", "^layers.narrow"),
 ]]

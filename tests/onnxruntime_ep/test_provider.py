@@ -443,6 +443,37 @@ class Matching(unittest.TestCase):
         hard_swish = lambda x: x * np.minimum(np.maximum(x * np.float32(1 / 6) + np.float32(0.5), np.float32(0)), np.float32(1))
         self.check(steps, {"three": np.float32(3)}, lambda t: t * hard_swish(t + np.float32(3)))
 
+    def test_gelu_has_the_bits_of_its_nodes(self):
+        """As exporters write it, in both orders, as a node of opset 20, and as optimized files have it, with a bias and without."""
+        erf = [node("Div", ["t_y", "root"], ["d"]), node("Erf", ["d"], ["e"]), node("Add", ["e", "one"], ["a"])]
+        bias = [node("Add", ["t_y", "bias"], ["b"])]
+        microsoft = lambda kind, inputs: onnx.helper.make_node(kind, inputs, ["y"], domain="com.microsoft")
+        cases = {
+            "x first": [*erf, node("Mul", ["t_y", "a"], ["m"]), node("Mul", ["m", "half"], ["y"])],
+            "half first": [*erf, node("Mul", ["half", "t_y"], ["h"]), node("Mul", ["h", "a"], ["y"])],
+            "Gelu": [node("Gelu", ["t_y"], ["y"])],
+            "com.microsoft's": [microsoft("Gelu", ["t_y"])],
+            "BiasGelu": [microsoft("BiasGelu", ["t_y", "bias"])],
+        }
+        constants = {"root": np.sqrt(np.float32(2)), "one": np.float32(1), "half": np.float32(0.5), "bias": np.linspace(-3, 3, 5, dtype=np.float32)}
+        rows = np.concatenate([self.ROWS, 20 * self.ROWS, 0 * self.ROWS])
+        results = {}
+        for name, steps in cases.items():
+            used = {i for n in steps for i in n.input}
+            m = model([quantize(), *product("t"), *steps], {"x": (FLOAT, rows.shape)}, {"y": (FLOAT, None)}, 20,
+                      self.constants({k: v for k, v in constants.items() if k in used}))
+            with self.subTest(name):
+                self.assertEqual(operators(m, {"x": rows}), {NAME: 1})
+                results[name] = run(m, {"x": rows})[0]
+        nodes = [quantize(), *product("t"), *cases["half first"]]
+        m = model(nodes, {"x": (FLOAT, rows.shape)}, {"y": (FLOAT, None)}, 20, self.constants({k: constants[k] for k in ("root", "one", "half")}))
+        expected = run(m, {"x": rows}, provider=False, optimized=False)[0]
+        for name in ("x first", "half first", "Gelu", "com.microsoft's"):
+            np.testing.assert_array_equal(results[name], expected, name)
+        biased = [quantize(), *product("t"), *bias, *[onnx.helper.make_node(n.op_type, ["b" if i == "t_y" else i for i in n.input], n.output) for n in cases["half first"]]]
+        m = model(biased, {"x": (FLOAT, rows.shape)}, {"y": (FLOAT, None)}, 20, self.constants({k: constants[k] for k in ("root", "one", "half", "bias")}))
+        np.testing.assert_array_equal(results["BiasGelu"], run(m, {"x": rows}, provider=False, optimized=False)[0])
+
     def test_the_bounds_of_clip_that_are_left_out_are_finite(self):
         steps = [node("Mul", ["t_y", "huge"], ["large"]), node("Clip", ["large", "low"], ["y"])]
         most = np.finfo(np.float32).max

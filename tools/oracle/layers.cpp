@@ -1,5 +1,8 @@
 #include "layers.hpp"
 
+#include <cmath>
+#include <initializer_list>
+
 namespace dynquant::test::oracle {
 namespace {
 
@@ -113,6 +116,35 @@ std::vector<std::uint32_t> sums_of(const geometry &g, const std::vector<std::uin
             }
         }
     return sums;
+}
+
+float error_function(float x) {
+    const float a = std::isnan(x) ? x : std::min(std::abs(x), 3.925F), square = a * a;
+    const auto polynomial = [](std::initializer_list<float> terms, float at) {
+        float sum = 0; // fma(0, at, term) is the first term
+        for (const auto term : terms)
+            sum = std::fma(sum, at, term);
+        return sum;
+    };
+    float y = 0;
+    if (a > 0.921875F) {
+        const float power = -std::fma(polynomial({1.72948930e-5F, -3.83208680e-4F, 3.88393435e-3F, -2.42545605e-2F,
+                                                         1.06777847e-1F, 6.34846687e-1F, 1.28717512e-1F},
+                                              a),
+                a, a);
+        // The product is exact in double, and rounded once.
+        const auto n = static_cast<float>(std::nearbyint(double {power} * double {1.44269504F}));
+        const float f = std::fma(n, -1.42860677e-6F, std::fma(n, -6.93145752e-1F, power));
+        const float exp =
+                polynomial({1.38319808e-3F, 8.37550033e-3F, 4.16689515e-2F, 1.66664466e-1F, 4.99999851e-1F, 1, 1}, f);
+        y = 1 - std::ldexp(exp, static_cast<int>(n));
+    } else {
+        y = std::fma(polynomial({-5.99104969e-4F, 4.99339588e-3F, -2.67667342e-2F, 1.12818025e-1F, -3.76124859e-1F,
+                                        1.28379151e-1F},
+                             square),
+                a, a);
+    }
+    return std::copysign(y, x);
 }
 
 } // namespace dynquant::test::oracle

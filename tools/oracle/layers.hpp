@@ -104,6 +104,9 @@ std::vector<std::byte> by_filters(const std::vector<std::byte> &w, const geometr
 std::vector<std::uint32_t> sums_of(const geometry &g, const std::vector<std::uint32_t> &x, bool is_x_channels_last,
         const std::vector<std::uint32_t> &w);
 
+/// erf(x) as src/layers/epilogue/isa/erf.hpp states it.
+float error_function(float x);
+
 /// x_scale: by which the factors of `scale` are multiplied. tensor: the element that add_tensor adds.
 template <typename Steps>
 float after(const Steps &steps, float x, std::int64_t channel, float x_scale, float tensor = 0) {
@@ -132,7 +135,8 @@ float after(const Steps &steps, float x, std::int64_t channel, float x_scale, fl
             case kind::round: x = std::nearbyint(x); break;
             case kind::leaky_relu: x = x < 0 ? x * a : x; break;
             case kind::save: saved = x; break;
-            case kind::multiply_saved: x = x * saved; break;
+            case kind::erf: x = error_function(x); break;
+            case kind::multiply_saved: x = x * (s.a.empty() ? saved : saved * a); break;
             case kind::look_up: x = s.table[bits_of_real(data_type::f16, x)]; break;
         }
     }

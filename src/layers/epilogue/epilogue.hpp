@@ -21,8 +21,9 @@ enum class post_op_kind {
     saturate,       // the same, but NaN becomes a
     round,          // to the nearest integer, ties to even
     leaky_relu,     // v < 0 ? v * a : v
+    erf,            // the error function by isa/erf.hpp
     save,           // keeps v for the next multiply_saved
-    multiply_saved, // v * the value that was saved, once
+    multiply_saved, // v * (the value that was saved, once, * a, which is one)
     look_up,        // the table's element at the bits of v as float16
 };
 

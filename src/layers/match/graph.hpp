@@ -45,10 +45,12 @@ struct value {
 using attribute = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<float>>;
 
 /// The operators that the matcher asks for. Each means what ONNX's operator of that name does, whatever the reader's
-/// graph calls it; dynamic_quantize_rows is DynamicQuantizeLinear with a scale for each row of `block_size` elements.
+/// graph calls it; dynamic_quantize_rows is DynamicQuantizeLinear with a scale for each row of `block_size` elements,
+/// and bias_gelu is com.microsoft's.
 enum class op {
     other,
     dynamic_quantize_rows,
+    bias_gelu,
 #define DYNQUANT_OPERATOR(enumerator, name) enumerator,
 #include "layers/match/operators.inc"
 #undef DYNQUANT_OPERATOR

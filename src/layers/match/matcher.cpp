@@ -1,6 +1,7 @@
 #include "layers/match/matcher.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "elements/table.hpp"
@@ -219,6 +220,26 @@ layer_part hard_swish(const cursor &c, const node &n) {
                     {kind::multiply_saved}});
 }
 
+layer_part erf(const cursor &c, const node &n) {
+    return over(c, n, {{kind::erf}});
+}
+
+/// Gelu-20 is (0.5 * x) * (1 + Erf(x / sqrt(2))), unless its attribute asks for tanh.
+layer_part gelu(const cursor &c, const node &n) {
+    if (const auto by = n.get("approximate", std::string("none")); by != "none")
+        return ends_at(c, n, "attribute 'approximate': expected none, given ", by);
+    return over(c, n,
+            {{kind::save}, {kind::divide, {std::sqrt(2.0F)}}, {kind::erf}, {kind::add, {1}},
+                    {kind::multiply_saved, {0.5F}}});
+}
+
+/// com.microsoft's, with a bias by channel.
+layer_part bias_gelu(const cursor &c, const node &n) {
+    auto found = by_second_input<kind::add>(c, n);
+    if (found.end.empty()) std::ranges::move(gelu(c, n).post_ops, std::back_inserter(found.post_ops));
+    return found;
+}
+
 struct function {
     op what;
     layer_part (*part_over)(const cursor &, const node &);
@@ -226,8 +247,11 @@ struct function {
 
 constexpr function functions[] = {
         {op::add, add},
+        {op::bias_gelu, bias_gelu},
         {op::clip, clip},
         {op::div, by_second_input<kind::divide>},
+        {op::erf, erf},
+        {op::gelu, gelu},
         {op::hard_sigmoid, hard_sigmoid},
         {op::hard_swish, hard_swish},
         {op::leaky_relu, leaky_relu},
@@ -245,21 +269,29 @@ layer_part function_over(const cursor &c, const node &n, const char *expected) {
 
 // ---- Other post-ops ----
 
-/// Finds the value times what functions make of it.
+/// Finds the value, perhaps times one factor, times what functions make of it.
 std::optional<layer_part> product_with_itself(const cursor &c) {
     const auto &v = c.here();
     if (v.is_seen_outside || v.consumers.size() != 2) return std::nullopt;
     for (const std::size_t first : {0U, 1U}) {
         const auto *n = &c.g().nodes[v.consumers[first]];
-        const auto &product = c.g().nodes[v.consumers[1 - first]];
-        if (!product.is(op::mul) || n == &product || !c.is_free(v.consumers[first])) continue;
+        const auto *product = &c.g().nodes[v.consumers[1 - first]];
+        if (!product->is(op::mul) || n == product || !c.is_free(v.consumers[first])) continue;
         layer_part found {.y = c.y, .post_ops = {{kind::save}}};
+        post_op multiply {kind::multiply_saved};
+        if (const auto factor = by_channel<kind::multiply>(c, *product);
+                factor.end.empty() && factor.post_ops.front().a.size() == 1 && c.is_free(v.consumers[1 - first])) {
+            multiply.a = factor.post_ops.front().a;
+            found.nodes = factor.nodes;
+            product = c.moved_to(factor.y).next();
+            if (!product || !product->is(op::mul)) continue;
+        }
         const auto here = [&] { return c.moved_to(found.y); };
-        while (n && n != &product && go_on(found, function_over(here(), *n, "Mul")))
+        while (n && n != product && go_on(found, function_over(here(), *n, "Mul")))
             n = here().next();
         // One value is saved at a time.
-        if (n != &product || std::ranges::count(found.post_ops, kind::save, &post_op::what) > 1) continue;
-        go_on(found, over(c, product, {{kind::multiply_saved}}));
+        if (n != product || std::ranges::count(found.post_ops, kind::save, &post_op::what) > 1) continue;
+        go_on(found, over(c, *product, {std::move(multiply)}));
         return found;
     }
     return std::nullopt;

@@ -22,12 +22,13 @@ struct layer_part {
 
 /// DynamicQuantizeLinear (where nobody else takes its results; of the domain `dynquant` with a scale for each row),
 /// ConvInteger or MatMulInteger with constant weights, and then, each optional and in this order: Add of integers, Cast
-/// to float, Mul by scales, and any number of Add, Sub, Mul, Div, Relu, Clip, LeakyRelu, PRelu and HardSigmoid by
-/// constants, one for all or one for each channel. A value times a function of it, in these operators, belongs to them:
-/// x * Clip(x + 3) / 6, or HardSwish. One Add may be of a tensor that broadcasts to the sums, where its reader says
-/// that it is a summand. Last, QuantizeLinear to 8 bits, and an activation as a table, where the caller makes tables.
-/// Or a weight-only layer: DequantizeLinear of constant weights, perhaps to float16 with a Cast behind it, MatMul, Gemm
-/// or a Conv of one tap, of floats, and such operators of floats.
+/// to float, Mul by scales, and any number of Add, Sub, Mul, Div, Relu, Clip, LeakyRelu, PRelu, HardSigmoid and Erf by
+/// constants, one for all or one for each channel. A value, perhaps times one constant, times a function of it, in
+/// these operators, belongs to them: x * Clip(x + 3) / 6, or HardSwish; 0.5 x * (1 + Erf(x / sqrt(2))), or Gelu. One
+/// Add may be of a tensor that broadcasts to the sums, where its reader says that it is a summand. Last, QuantizeLinear
+/// to 8 bits, and an activation as a table, where the caller makes tables. Or a weight-only layer: DequantizeLinear of
+/// constant weights, perhaps to float16 with a Cast behind it, MatMul, Gemm or a Conv of one tap, of floats, and such
+/// operators of floats.
 struct layer_match : layer_part {
     std::size_t product = none;
     std::size_t quantize = none;   // DynamicQuantizeLinear

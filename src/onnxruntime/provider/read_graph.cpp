@@ -111,6 +111,8 @@ std::optional<attribute> read_attribute(const OrtApi &api, const OrtOpAttr &from
 
 op operator_of(const node &n) {
     if (n.domain.empty()) return layers::match::operator_named(n.op_type);
+    if (n.domain == "com.microsoft")
+        return n.op_type == "Gelu" ? op::gelu : n.op_type == "BiasGelu" ? op::bias_gelu : op::other;
     if (n.domain != "dynquant") return op::other;
     if (n.op_type == "MatMulInteger") return op::mat_mul_integer; // it means what ONNX's does
     const bool is_by_rows = n.op_type == "DynamicQuantizeLinear" && n.get("axis", std::int64_t {0}) == -1

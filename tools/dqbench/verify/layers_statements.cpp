@@ -70,7 +70,10 @@ std::vector<layers::post_op> draw_steps(const chain &c, reals how, std::int64_t 
             case kind::scale: // no chain has it; the plan tells which `multiply` becomes one
             case kind::round:
             case kind::save:
-            case kind::multiply_saved: break;
+            case kind::erf: break;
+            case kind::multiply_saved:
+                if (steps.back().what == kind::add && draw.number(0, 1) == 0) s.a = {0.5F};
+                break;
             default: s.a = values([&] { return draw.real(how) / 4; });
         }
         steps.push_back(std::move(s));
@@ -265,6 +268,7 @@ const std::vector<chain> &chains() {
             {"hard_swish", {multiply, save, multiply, add, clip, multiply_saved}},
             {"hard_swish_by_relu6", {multiply, add, save, add, clip, multiply_saved, divide}},
             {"times_itself", {multiply, save, leaky_relu, divide, multiply_saved, add}},
+            {"gelu", {multiply, add, save, divide, erf, add, multiply_saved}},
             {"bytes_by_multiply->u8", {multiply, saturate}, bytes},
             {"bytes_by_multiply->s8", {multiply, saturate}, bytes, true},
             {"bytes_by_two_multipliers->s8", {multiply, multiply, saturate}, bytes, true},

@@ -10,6 +10,7 @@
 
 #include "elements/small_float.hpp"
 #include "layers/epilogue/epilogue.hpp"
+#include "layers/epilogue/isa/erf.hpp"
 #include "parallel/parallel.hpp"
 #include "targets/simd.hpp"
 
@@ -132,6 +133,13 @@ template <typename V>
     return V::load(values);
 }
 
+/// A function, so that its instructions are there once. The vectors of a tile are independent chains.
+template <typename V, int count>
+[[gnu::noinline]] void replace_by_erf(typename V::reals (&x)[count]) {
+    for (auto &each : x)
+        each = erf<V>(each);
+}
+
 /// The commonest first post-ops, which are one pass: x * factor + summand; then its clip, or clip(x * slope + offset) *
 /// x, as in HardSwish, which may be divided. What is left out changes no bit.
 struct fused_post_ops {
@@ -139,6 +147,7 @@ struct fused_post_ops {
 
     explicit fused_post_ops(const epilogue &by)
         : rest(by.post_ops) {
+        if (std::ranges::count(rest, kind::erf, &post_op_view::what) != 0) return; // only `none` has code for it
         const auto *multiply = next(kind::multiply);
         const bool takes_scale = by.row_stride == 0 || by.first_rows;
         if (!multiply && takes_scale && (multiply = next(kind::scale))) x_scales = by.x_scales;
@@ -180,7 +189,7 @@ struct fused_post_ops {
         const auto before = rest;
         const auto *const save = next(kind::save), *const multiply = next(kind::multiply, 1);
         const auto *const add = next(kind::add, 1), *const clip = next(kind::clip);
-        if (!save || !add || !clip || !next(kind::multiply_saved)) {
+        if (!save || !add || !clip || !next(kind::multiply_saved, 0)) {
             rest = before;
             return;
         }
@@ -218,7 +227,7 @@ template <fused_post_ops::ending what, typename V, tiling of>
     for_each_vector<V, of>(t, [&](reals sum, int i) { return finish(sum * (x_scale * factor.at(i)) + summand.at(i)); });
 }
 
-template <typename V, tiling of>
+template <fused_post_ops::ending what, typename V, tiling of>
 [[gnu::always_inline]] inline void apply(
         const epilogue &by, const post_op_view &step, tile<V, of> &t, vectors_of_tile<V, of> &saved) {
     using kind = post_op_kind;
@@ -259,12 +268,20 @@ template <typename V, tiling of>
             return for_each_vector<V, of>(
                     t, [&](reals x, int i) { return V::select_less(x, V::splat(0.0F), x * a.at(i), x); });
         }
+        case kind::erf: {
+            if constexpr (what != fused_post_ops::ending::none) return;
+            vectors_of_tile<V, of> copy; // the tile itself stays in registers for other post-ops
+            for_each_vector<V, of>(t, [&](reals x, int i) { return copy[i] = x; });
+            replace_by_erf<V>(copy);
+            return for_each_vector<V, of>(t, [&](reals, int i) { return copy[i]; });
+        }
         case kind::save: {
             // No memmove, as that would keep the tile in memory.
             return for_each_vector<V, of>(t, [&](reals x, int i) { return saved[i] = x; });
         }
         case kind::multiply_saved: {
-            return for_each_vector<V, of>(t, [&](reals x, int i) { return x * saved[i]; });
+            const auto a = V::splat(step.a.empty() ? 1.0F : step.a[0]);
+            return for_each_vector<V, of>(t, [&](reals x, int i) { return x * (saved[i] * a); });
         }
         case kind::look_up: {
             const auto *table = step.table.data();
@@ -376,7 +393,7 @@ void compute_tiles(const epilogue &by, const fused_post_ops &first, const rows_o
                 if (s.what == post_op_kind::add_tensor)
                     add_tensor<V, of>(rows.tensor, place, t);
                 else
-                    apply<V, of>(by, s, t, saved);
+                    apply<what, V, of>(by, s, t, saved);
             store<V, of>(by.result, rows.y, place, t);
         }
 }

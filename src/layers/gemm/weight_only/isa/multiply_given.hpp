@@ -209,7 +209,8 @@ void multiply_given(const weight_only_panels &p, const float_rows &x, parallel::
     }
 }
 
-template <typename V, typename Fused = std::conditional_t<V::has_fma, V, fused<V>>>
+/// Sums of one rounding, as the definition has them.
+template <typename V, typename Fused = simd::fused<V>>
 constexpr weight_only_loop weight_only_of = {multiply_weight_only<Fused>, multiply_given<Fused>, panel_columns<Fused>};
 
 } // namespace

@@ -604,13 +604,5 @@ void multiply_weight_only(const weight_only_panels &p, const float_rows &given, 
     }
 }
 
-/// V with sums of one rounding, as the definition has them.
-template <typename V>
-struct fused : V {
-    static typename V::reals fma(typename V::reals a, typename V::reals b, typename V::reals c) {
-        return __builtin_fmaf(a, b, c);
-    }
-};
-
 } // namespace
 } // namespace dynquant::layers
