@@ -35,10 +35,10 @@ template <typename V>
     const auto a = V::min(V::splat(limit), V::abs(x));
     const auto near = F::fma(polynomial(near_terms, a * a), a, a);
     const auto power = V::splat(0.0F) - F::fma(polynomial(far_terms, a), a, a);
-    const auto n = F::fma(power, V::splat(log2_e), V::splat(to_integer)) - V::splat(to_integer);
+    const auto rounded = F::fma(power, V::splat(log2_e), V::splat(to_integer)), n = rounded - V::splat(to_integer);
     const auto f = F::fma(n, V::splat(-ln2_low), F::fma(n, V::splat(-ln2_high), power));
-    // At least 2^-27: the exponent stays that of a normal number.
-    const auto exponent = V::template shift_left<23>(V::to_integers(n));
+    // The last bits of `rounded` are n, at least -23: the exponent stays that of a normal number.
+    const auto exponent = V::template shift_left<23>(V::as_integers(rounded));
     const auto exp = V::as_reals(V::add(V::as_integers(polynomial(exp_terms, f)), exponent));
     return V::copy_sign(V::select_less(V::splat(boundary), a, V::splat(1.0F) - exp, near), x);
 }
