@@ -58,7 +58,7 @@ void convolve_exactly(const exact_convolution &c, float *y) {
                 of_position /= window.y[d];
                 of_tap /= window.kernel[d];
             }
-            if (!is_inside) continue;
+            if (!is_inside || of_group == 0) continue; // without channels there may be no memory
             const auto *const x = c.x + image * of_image * c.channels + at * position_stride;
             const auto *const w = c.w.first + filter * c.w.of_filter + tap * c.w.of_tap;
             for (std::int64_t k = 0; k < of_group; ++k)
