@@ -37,7 +37,7 @@ TEST(narrow_floats, each_becomes_its_value) {
         }
 }
 
-/// Of each code its value, the neighbours of it, and what lies between it and the next code.
+/// For each code this gives its value, the neighbours of that, and what lies between it and the next code.
 TEST(narrow_floats, are_rounded_to_nearest_even) {
     for (const auto type : types) {
         std::vector<float> values;

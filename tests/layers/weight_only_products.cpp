@@ -270,7 +270,7 @@ TEST_P(weight_only_products, of_float16_weights) {
                 }
 }
 
-/// By scales that groups of columns share, for each row or for blocks of rows.
+/// Groups of columns share scales, for each row or for blocks of rows.
 TEST_P(weight_only_products, of_groups_of_columns) {
     for (const auto type : all_types)
         for (const std::int64_t group : {2, 5, 32, 48, 64, 128, 200})

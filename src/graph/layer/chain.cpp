@@ -4,6 +4,7 @@
 
 #include "elements/ceil_div.hpp"
 #include "graph/attributes.hpp"
+#include "graph/layer/convolution.hpp"
 #include "graph/logical_tensor.hpp"
 #include "graph/refusal.hpp"
 
@@ -52,7 +53,7 @@ matrix_parameters::matrix_parameters(const op_record &product, const op_record &
         if (varying.empty() || !varying[static_cast<size_t>(dim)]) return 0;
         return is_grouped(dequantize_w) ? grouping_of(dequantize_w, w.ndims).at(dim) : 1;
     };
-    const int column = w.ndims - (transposes(product, dnnl_graph_op_attr_transpose_b) ? 2 : 1);
+    const int column = column_dim(product, w.ndims);
     const int row = 2 * w.ndims - 3 - column;
     block = block_along(row);
     by_column = block_along(column) != 0;

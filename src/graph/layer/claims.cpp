@@ -68,9 +68,9 @@ bool is_taken(const chain &c, const partitioning &p) {
             || has_several_zps(*c.dequantize_w) || has_zp_of_filters(c) || !multiplies_exactly();
 }
 
-/// A Dequantize that several products read, as those of queries, keys and values do, is computed in the layer of each;
-/// so is a TypeCast behind it.
-/// It is the first one's where only layers read it, and else a partition of its own as well.
+/// A Dequantize that several products read, as those of queries, keys and values do, is computed in the layer of each,
+/// and so is a TypeCast behind it. Either is the first layer's where only layers read it, and else a partition of its
+/// own as well.
 void share_dequantize(std::vector<chain> &chains, const std::vector<op_pointer> &ops) {
     std::set<size_t> readers; // of layers
     for (const auto &c : chains)

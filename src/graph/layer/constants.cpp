@@ -43,7 +43,7 @@ std::vector<double> attribute_values(const op_record &op, size_t i) {
     return result;
 }
 
-/// Of integers one for each column or filter, whether they differ or not.
+/// Integers have one for each column or filter, whether they differ or not.
 side_parameters parameters_of_w(const layer_shapes &s) {
     const auto rank = s.of_w.src.dims.size();
     const auto column = static_cast<size_t>(column_dim(*s.ops.product, static_cast<int>(rank)));

@@ -121,11 +121,13 @@ std::string why_no_window(const op_record &convolution, int rank) {
     return {};
 }
 
-dims shape_of_convolution(const op_record &convolution, const dims &x, const dims &w) {
-    const auto window =
-            layers::make_window(window_of(convolution), dims(x.begin() + 2, x.end()), dims(w.begin() + 2, w.end()));
+layers::window window_over(const op_record &convolution, const dims &x, const dims &w) {
+    return layers::make_window(window_of(convolution), {x.begin() + 2, x.end()}, {w.begin() + 2, w.end()});
+}
+
+dims dims_of_result(const layers::window &over, const dims &x, const dims &w) {
     dims y {x[0], w[0]};
-    y.insert(y.end(), window.y.begin(), window.y.end());
+    y.insert(y.end(), over.y.begin(), over.y.end());
     return y;
 }
 

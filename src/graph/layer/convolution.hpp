@@ -26,11 +26,12 @@ int channel_dim(const op_record &product, int rank);
 
 std::int64_t groups_of(const op_record &convolution);
 layers::window_attributes window_of(const op_record &convolution);
+/// The window over x, or the error of one that does not fit. x, w: of ONNX's dims.
+layers::window window_over(const op_record &convolution, const dims &x, const dims &w);
+/// ONNX's dims of the result.
+dims dims_of_result(const layers::window &over, const dims &x, const dims &w);
 
 /// What of a Convolution's attributes no layer has, or "". rank: of its tensors.
 std::string why_no_window(const op_record &convolution, int rank);
-
-/// ONNX's dims of the result, or the error of those that do not fit. All are known, and x has the channels of w.
-dims shape_of_convolution(const op_record &convolution, const dims &x, const dims &w);
 
 } // namespace dynquant::graph::core

@@ -186,11 +186,8 @@ class shaper {
             refuse(op, dnnl_invalid_shape, "weights: expected filters of ", c.x[1], " / ", c.groups,
                     " channels, those of a group of src (", describe_dims(x), "), given ", c.w[1], " (",
                     describe_dims(w), ")");
-        c.window = prefix_errors(op, [&] {
-            return layers::make_window(window_of(op), {c.x.begin() + 2, c.x.end()}, {c.w.begin() + 2, c.w.end()});
-        });
-        c.y = {c.x[0], c.w[0]};
-        c.y.insert(c.y.end(), c.window.y.begin(), c.window.y.end());
+        c.window = prefix_errors(op, [&] { return window_over(op, c.x, c.w); });
+        c.y = dims_of_result(c.window, c.x, c.w);
         set_order_of_x(x, of_x);
         set_strides_of_weights(permuted(strides_of(w), of_w));
         s_.w = {{}, {}, volume(dims(c.w.begin() + 1, c.w.end())).value_or(most), c.w[0], 0, 0};

@@ -48,11 +48,11 @@ inline std::byte *at(port_buffers buffers, size_t port) {
 
 struct layer_shapes {
     chain ops; // copies, with final ports
-    /// Of a Convolution, x is the matrices of its last two dims in the order in which the layer takes it, and w stands
-    /// for one matrix of a column for each filter, whose strides are not read.
+    /// A Convolution's x is the matrices of the last two dims in the order in which the layer takes it, and its w
+    /// stands for one matrix with a column for each filter, whose strides are not read.
     matrices x, w;
     std::optional<convolution_shapes> convolution;
-    /// In the order in which the layer gives it. order_of_y: which dims of the op these are.
+    /// y has the order in which the layer gives it; order_of_y says which dims of the op these are.
     dims y, y_strides;
     std::vector<size_t> order_of_y;
     /// For each matrix of y, the one of x and of w.

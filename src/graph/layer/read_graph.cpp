@@ -392,8 +392,8 @@ class reader {
     static dims shape_of_sums(const op_record &o, const c_logical_tensor &xt, const c_logical_tensor &wt) {
         const auto order = order_of_data(o, xt.ndims);
         if (!dims_known(xt)) return dims(static_cast<size_t>(xt.ndims), unknown);
-        return shape_of_convolution(
-                o, permuted(dims_of(xt), order), permuted(dims_of(wt), order_of_weights(o, wt.ndims)));
+        const auto x = permuted(dims_of(xt), order), w = permuted(dims_of(wt), order_of_weights(o, wt.ndims));
+        return dims_of_result(window_over(o, x, w), x, w);
     }
 
     void set_window(const op_record &o, match::node &n) const {

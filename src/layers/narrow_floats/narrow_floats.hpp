@@ -19,7 +19,7 @@ struct narrow_float_loops {
 };
 extern const targets::candidate<const narrow_float_loops *> narrow_floats_table[];
 
-/// The same on several threads. type: f16 or bf16.
+/// These run the loops on several threads. type: f16 or bf16.
 void widen_floats(data_type type, const std::byte *from, std::int64_t count, float *to, targets::features available);
 void narrow_floats(data_type type, const float *from, std::int64_t count, std::byte *to, targets::features available);
 

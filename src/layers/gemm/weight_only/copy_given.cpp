@@ -25,7 +25,7 @@ template <int in_byte>
 /// Copies what lies row by row.
 template <int in_byte>
 void copy_rows(const given_weights &w, const given_part &part) {
-    // Of the fields stores may change, for all the compiler knows.
+    // Stores may change the fields, for all the compiler knows.
     const auto width = part.width, rows = part.rows, row_bytes = w.stride / in_byte, size = part.columns / in_byte;
     const auto flip = sixteen_bytes {} + w.flip;
     const auto *row = w.data + (part.first_row * w.stride + part.first_column) / in_byte;
