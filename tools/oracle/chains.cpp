@@ -170,19 +170,13 @@ dims filters_first(dims weights, bool is_oix) {
 }
 
 geometry geometry_of(const convolution_attributes &a, const dims &x, const dims &w) {
-    const auto data = in_onnx_order(x, a.is_ncx), weights = filters_first(w, a.is_oix);
-    geometry g;
-    g.images = data[0];
-    g.groups = a.groups;
-    g.channels = weights[1];
-    g.filters = weights[0];
-    const auto rank = data.size() - 2;
-    for (std::size_t d = 0; d < rank; ++d) {
-        g.x[spatial - rank + d] = data[2 + d];
-        g.kernel[spatial - rank + d] = weights[2 + d];
-        set_dimension(a, d, rank, g);
-    }
-    return g;
+    const struct {
+        dims weights_shape;
+        std::int64_t groups;
+        const convolution_attributes &window;
+        bool is_convolution = true;
+    } layer {filters_first(w, a.is_oix), a.groups, a};
+    return oracle::geometry_of(layer, in_onnx_order(x, a.is_ncx));
 }
 
 } // namespace
