@@ -2,10 +2,10 @@
 // exactly in any order, so that they are expected bit for bit.
 #include <algorithm>
 #include <cmath>
-#include <random>
 
 #include "by_hand.hpp"
 #include "oracle/elements.hpp"
+#include "random_data.hpp"
 #include "support/environment.hpp"
 #include "support/sampling.hpp"
 
@@ -150,20 +150,6 @@ TEST(narrow_weights, that_two_products_read) {
     EXPECT_EQ(data_of(p, 51), (floats {-2, 1.25F}));
 }
 
-/// Random numbers of a seed.
-class draws {
-  public:
-    explicit draws(std::uint64_t seed)
-        : engine_(seed) {}
-    std::int64_t within(std::int64_t lowest, std::int64_t highest) {
-        return lowest + static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(highest - lowest + 1));
-    }
-    bool chance(int percent) { return within(1, 100) <= percent; }
-
-  private:
-    std::mt19937_64 engine_;
-};
-
 struct narrow_type {
     type of;
     int bits;
@@ -186,7 +172,7 @@ struct code {
     std::uint8_t bits;
     double value;
 };
-code draw_code(draws &n, const narrow_type &t) {
+code draw_code(random_numbers &n, const narrow_type &t) {
     if (t.is_float8) {
         const auto sign = n.within(0, 1), exponent = n.within(0, 2), fraction = n.within(0, (1 << t.mantissa) - 1);
         const auto bias = t.mantissa == 3 ? 7 : 15;
@@ -219,7 +205,7 @@ bytes laid_out(const std::vector<code> &codes, int bits, const dims &extents, co
     return result;
 }
 
-/// Of x, weights that are dequantized, and dst; x is of few bits, so that each type has it.
+/// The types of x, of what Dequantize gives, and of dst; x has few bits, so that each type has it.
 struct float_type {
     type of;
     data_type as;
@@ -429,16 +415,8 @@ class random_narrow_chain {
     }
 
     void give_x(const lt &src, const floats &x, const dims &extents, const dims &strides) {
-        floats laid_out(x.size());
-        for (std::size_t i = 0; i < x.size(); ++i) {
-            auto rest = static_cast<std::int64_t>(i);
-            std::int64_t at = 0;
-            for (std::size_t d = extents.size(); d-- > 0; rest /= extents[d])
-                at += rest % extents[d] * strides[d];
-            laid_out[static_cast<std::size_t>(at)] = x[i];
-        }
         p_.inputs[src.get_id()] = src;
-        p_.data[src.get_id()] = encode_reals(floats_.as, laid_out);
+        p_.data[src.get_id()] = encode_reals(floats_.as, values_of<float>(test::laid_out(x, extents, strides)));
     }
 
     /// Rounds what a layer of f32 gives.
@@ -467,7 +445,7 @@ class random_narrow_chain {
         id_ += 3;
     }
 
-    draws n_;
+    random_numbers n_;
     narrow_type t_;
     float_type floats_, result_; // of the product; of y
     bool has_cast_;              // of weights

@@ -7,32 +7,17 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <random>
 
 #include "dynquant/newer_names.hpp"
 
 #include "by_hand.hpp"
+#include "random_data.hpp"
 #include "support/environment.hpp"
 #include "support/sampling.hpp"
 
 namespace dynquant::test {
 
 __extension__ using wide = __int128; // zero points of 31 bits
-
-/// Numbers of one seed.
-class random_numbers {
-  public:
-    explicit random_numbers(std::uint64_t seed)
-        : engine_(seed) {}
-    std::int64_t within(std::int64_t lowest, std::int64_t highest) {
-        return lowest + static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(highest - lowest + 1));
-    }
-    bool chance(int percent) { return within(1, 100) <= percent; }
-    float scale() { return std::ldexp(static_cast<float>(within(1, 255)), static_cast<int>(within(-14, -4))); }
-
-  private:
-    std::mt19937_64 engine_;
-};
 
 /// A tensor of bytes that is dequantized, and its values less zero points.
 struct side {
@@ -60,23 +45,6 @@ struct side {
 
 inline type byte_type(bool is_signed) {
     return is_signed ? type::s8 : type::u8;
-}
-
-/// A tensor with strides, of what is row-major.
-template <typename T>
-bytes laid_out(const std::vector<T> &values, const dims &extents, const dims &strides) {
-    std::int64_t last = 0;
-    for (std::size_t d = 0; d < extents.size(); ++d)
-        last += std::max<std::int64_t>(extents[d] - 1, 0) * strides[d];
-    std::vector<T> result(values.empty() ? 0 : static_cast<std::size_t>(last + 1), T(77));
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        auto rest = static_cast<std::int64_t>(i);
-        std::int64_t at = 0;
-        for (std::size_t d = extents.size(); d-- > 0; rest /= extents[d])
-            at += rest % extents[d] * strides[d];
-        result[static_cast<std::size_t>(at)] = values[i];
-    }
-    return bytes_of(result);
 }
 
 /// Half, exact for the scales that are drawn: at most 8 significant bits.
