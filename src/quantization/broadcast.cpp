@@ -1,6 +1,7 @@
 #include "quantization/broadcast.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "quantization/shape.hpp"
 
@@ -32,6 +33,22 @@ std::int64_t offset_of(std::int64_t index, std::span<const std::int64_t> shape, 
     for (auto d = shape.size(); d-- > 0; index /= shape[d])
         offset += index % shape[d] * strides[d];
     return offset;
+}
+
+void copy_strided(const std::byte *from, std::span<const std::int64_t> strides, const dims &shape, std::size_t bytes,
+        std::byte *to) {
+    const auto count = volume(shape).value();
+    const auto columns = shape.empty() ? 1 : shape.back(), stride = shape.empty() ? 1 : strides.back();
+    const auto size = static_cast<std::int64_t>(bytes);
+    for (std::int64_t row = 0; row < count; row += columns) {
+        const auto *const first = from + offset_of(row, shape, strides) * size;
+        if (stride == 1) {
+            std::memcpy(to + row * size, first, static_cast<std::size_t>(columns * size));
+            continue;
+        }
+        for (std::int64_t c = 0; c < columns; ++c)
+            std::memcpy(to + (row + c) * size, first + c * stride * size, bytes);
+    }
 }
 
 } // namespace dynquant

@@ -1,6 +1,7 @@
 // Tensors repeat as numpy's broadcasting defines it, and elements lie where their strides say.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -20,5 +21,9 @@ dims broadcast_strides(const dims &shape, dims strides, const dims &to);
 /// The offset of an element by its row-major index in a shape. Strides of more dimensions than the shape has are not
 /// read.
 std::int64_t offset_of(std::int64_t index, std::span<const std::int64_t> shape, std::span<const std::int64_t> strides);
+
+/// Copies elements of some bytes that lie at strides to a dense tensor of a shape.
+void copy_strided(const std::byte *from, std::span<const std::int64_t> strides, const dims &shape, std::size_t bytes,
+        std::byte *to);
 
 } // namespace dynquant

@@ -41,6 +41,7 @@ struct vector_operators
         typename lanes_of<double, bytes>::vector low, high;
         friend doubles operator+(const doubles &a, const doubles &b) { return {a.low + b.low, a.high + b.high}; }
         friend doubles operator-(const doubles &a, const doubles &b) { return {a.low - b.low, a.high - b.high}; }
+        friend doubles operator*(const doubles &a, const doubles &b) { return {a.low * b.low, a.high * b.high}; }
         friend doubles operator/(const doubles &a, const doubles &b) { return {a.low / b.low, a.high / b.high}; }
     };
 };

@@ -217,7 +217,7 @@ void check_weight_only(extreme_model &model, const layer_match &m, counts &of) {
             const std::vector<float> x(static_cast<std::size_t>(*volume(x_shape)), 1);
             std::vector<float> y(static_cast<std::size_t>(*volume(y_shape)));
             weight_only_layer::memory memory;
-            l.run(x.data(), x_shape, y.data(), memory);
+            l.run({x.data(), y.data()}, x_shape, memory);
             ++of.run;
         } catch (const error &e) {
             EXPECT_NE(std::string(e.what()), "");

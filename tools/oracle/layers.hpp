@@ -143,6 +143,36 @@ float after(const Steps &steps, float x, std::int64_t channel, float x_scale, fl
     return x;
 }
 
+/// Normalizes a row as src/layers/epilogue/isa/normalize.hpp states it.
+template <typename Normalization>
+void normalize(const Normalization &by, float *row, std::int64_t columns) {
+    float high = 0, low = 0;
+    const auto mean_of = [&](auto f) {
+        std::array<double, 16> sums {};
+        for (std::int64_t i = 0; i < columns; ++i) {
+            const float difference = row[i] - high;
+            sums[static_cast<std::size_t>(i) % 16] += f(double {difference - low});
+        }
+        for (std::size_t half = 8; half > 0; half /= 2)
+            for (std::size_t j = 0; j < half; ++j)
+                sums[j] += sums[j + half];
+        return sums[0] / static_cast<double>(columns);
+    };
+    if (by.has_mean) {
+        const auto mean = mean_of([](double d) { return d; });
+        high = static_cast<float>(mean);
+        low = static_cast<float>(mean - high);
+    }
+    const auto inverse = static_cast<float>(1 / std::sqrt(mean_of([](double d) { return d * d; }) + by.epsilon));
+    for (std::int64_t i = 0; i < columns; ++i) {
+        float x = row[i] - high;
+        x = x - low;
+        x = x * inverse;
+        x = x * by.scale[static_cast<std::size_t>(i)];
+        row[i] = by.bias.empty() ? x : x + by.bias[static_cast<std::size_t>(i)];
+    }
+}
+
 /// A layer and what it takes.
 template <typename Description>
 struct layer_inputs {
@@ -208,6 +238,13 @@ std::vector<std::byte> result_of(const layer_inputs<Description> &given) {
         const float tensor = given.tensor.empty() ? 0 : given.tensor[static_cast<std::size_t>(to)];
         finish(d, static_cast<std::int32_t>(sums[static_cast<std::size_t>(i)] + bias), f, scale, tensor,
                 &y[static_cast<std::size_t>(to) * element]);
+    }
+    if (d.normalization) {
+        std::vector<float> floats(y.size() / sizeof(float));
+        std::memcpy(floats.data(), y.data(), y.size());
+        for (std::size_t row = 0; row < floats.size(); row += static_cast<std::size_t>(g.filters))
+            normalize(*d.normalization, &floats[row], g.filters);
+        std::memcpy(y.data(), floats.data(), y.size());
     }
     return y;
 }

@@ -200,17 +200,15 @@ class compiled_layer : public compiled {
 
     /// Multiplies floats by weights that stay narrow.
     void run_narrow(const part_run &r, memory &m) const {
-        const auto *const x = static_cast<const float *>(r.args.x);
-        auto *const y = static_cast<float *>(r.args.y);
-        if (r.part.packed_narrow) return r.part.packed_narrow->run_rows(x, rows_, y, m.of_narrow, r.args.tensor);
+        if (r.part.packed_narrow) return r.part.packed_narrow->run_rows(r.args, rows_, m.of_narrow);
         const auto *const data = constants_.narrow_weights_of(m.buffers, r.matrix, m.narrow_weights);
-        if (r.part.given_narrow) return r.part.given_narrow->run_rows(x, rows_, y, m.of_narrow, r.args.tensor, data);
+        if (r.part.given_narrow) return r.part.given_narrow->run_rows(r.args, rows_, m.of_narrow, data);
         auto d = *r.part.narrow;
         d.weights.data = data;
         if (layers::have_zero_points_of_their_type(d.weights))
-            return layers::weight_only_layer(d, features_).run_rows(x, rows_, y, m.of_narrow, r.args.tensor);
+            return layers::weight_only_layer(d, features_).run_rows(r.args, rows_, m.of_narrow);
         auto *const sums = layers::workspace::ensure_size(m.sums, static_cast<size_t>(rows_ * s_.w.columns));
-        multiply_plainly(d.weights, x, rows_, sums);
+        multiply_plainly(d.weights, static_cast<const float *>(r.args.x), rows_, sums);
         finish(r, sums, true);
     }
 

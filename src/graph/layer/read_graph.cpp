@@ -232,8 +232,8 @@ class reader {
     /// Others are parameters by channel, which seldom change.
     bool is_summand(const op_record &o, const c_logical_tensor &t, const chained &from) const {
         const auto shape = operand_shape(o, t, from);
-        if (o.kind != dnnl_graph_op_add || t.data_type != dnnl_f32 || !is_known(shape) || multiplied_.contains(t.id)
-                || shape->size() > from.shape.size())
+        if (o.kind != dnnl_graph_op_add || t.data_type != dnnl_f32 || !is_known(shape) || !is_known(from.shape)
+                || multiplied_.contains(t.id) || shape->size() > from.shape.size())
             return false;
         const auto first = from.shape.size() - shape->size();
         bool is_by_channel = true;

@@ -1,5 +1,6 @@
-// src/layers/epilogue: what a layer makes of its sums: conversion to floats, then elementwise operators, and tables of
-// bytes (lookup/). May include: dynquant/quantization.hpp, elements, parallel, quantization, targets. Start here.
+// src/layers/epilogue: what a layer makes of its sums: conversion to floats, then elementwise operators, normalization
+// of rows, and tables of bytes (lookup/). May include: dynquant/quantization.hpp, elements, parallel, quantization,
+// targets. Start here.
 #pragma once
 
 #include <cstdint>
@@ -77,10 +78,22 @@ struct planes_of_sums {
     const float *tensor = nullptr; // as in rows_of_sums
 };
 
+/// LayerNormalization along the channels: (x - mean) / sqrt(variance + epsilon) * scale + bias, where the variance is
+/// the mean of the squared differences. RMSNormalization is the same with a mean of 0. isa/normalize.hpp has the order
+/// of the sums and the error.
+struct normalization_view {
+    bool has_mean;
+    float epsilon;
+    const float *scale, *bias; // one for each channel; no bias where it is null
+};
+
 /// One for each instruction set.
 struct epilogue_loops {
     void (*rows)(const epilogue &by, const rows_of_sums &of, parallel::range positions);
     void (*planes)(const epilogue &by, const planes_of_sums &of);
+    /// x, y: positions of channels, dense; y may be x.
+    void (*normalize)(
+            const normalization_view &by, const float *x, float *y, std::int64_t positions, std::int64_t channels);
 };
 extern const targets::candidate<const epilogue_loops *> epilogue_table[];
 

@@ -296,12 +296,13 @@ void layer::finish_rows(const accumulator_block &block, const parameters &of_x, 
     const bool by_image = y_is_channels_first_ || (d_.scales_by_row && d_.is_convolution);
     const auto of_image = by_image ? positions_ : images_ * positions_;
     const auto &positions = block.positions;
+    void *const to = given.before ? given.before : given.y;
     for (auto begin = positions.begin; begin < positions.end;) {
         const auto image = begin / of_image, end = std::min(positions.end, (image + 1) * of_image);
         const auto in_image = begin - image * of_image;
         const auto at = image * of_image * channels_ + (y_is_channels_first_ ? in_image : in_image * channels_);
         const rows_of_sums rows {block.sums + (begin - positions.begin) * channels_, false, channels_,
-                static_cast<std::byte *>(given.y) + at * element, y_is_channels_first_ ? 1 : channels_,
+                static_cast<std::byte *>(to) + at * element, y_is_channels_first_ ? 1 : channels_,
                 y_is_channels_first_ ? positions_ : 1, given.tensor ? given.tensor + at : nullptr};
         auto by = epilogue_for(of_x, image, in_image);
         // Behind the rows that are joined, the epilogue may read the scales of seven more.
@@ -320,6 +321,9 @@ void layer::finish_rows(const accumulator_block &block, const parameters &of_x, 
             epilogue_.rows(by, {rows.sums, false, width, rows.y, width, 1, rows.tensor}, {0, joined});
         }
         if (d_.table) look_up(static_cast<std::uint8_t *>(given.y) + at, channels_, end - begin);
+        if (d_.normalization)
+            epilogue_.normalize(d_.normalization->view(), static_cast<const float *>(to) + at,
+                    static_cast<float *>(given.y) + at, end - begin, channels_);
         begin = end;
     }
 }

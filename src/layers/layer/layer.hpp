@@ -26,6 +26,15 @@ struct post_op {
     std::vector<std::uint8_t> table = {};
 };
 
+/// A normalization_view with parameters of its own. bias: none, or one for each channel.
+struct normalization {
+    bool has_mean = true;
+    float epsilon = 0;
+    std::vector<float> scale = {}, bias = {};
+
+    normalization_view view() const { return {has_mean, epsilon, scale.data(), bias.empty() ? nullptr : bias.data()}; }
+};
+
 /// What a layer is made of, whatever the shape of x.
 struct layer_description {
     std::string label;                  // what messages call it
@@ -43,8 +52,9 @@ struct layer_description {
     window_attributes window;
     std::vector<std::int32_t> bias = {}; // of the sums, wraps: none, one value, or one for each channel
     std::vector<post_op> post_ops = {};
-    result_type result = result_type::s32;   // bytes: the last post-op is saturate or look_up
-    std::optional<lookup::table> table = {}; // a last post-op on the bytes
+    result_type result = result_type::s32;                   // bytes: the last post-op is saturate or look_up
+    std::optional<lookup::table> table = {};                 // a last post-op on the bytes
+    std::optional<layers::normalization> normalization = {}; // of MatMulInteger's floats, last
 };
 
 /// A description whose weights are packed. A product is a convolution of one tap.
@@ -84,6 +94,7 @@ struct layer_arguments {
     std::span<const std::int32_t> x_zero_points = {};
     std::span<const float> x_scales = {};
     const float *tensor = nullptr; // of post_op_kind::add_tensor: lies as y does, and shares no memory with it
+    float *before = nullptr;       // what a normalization is of, as y; null: nobody wants it
 };
 
 /// Immutable: many threads may run it at once.

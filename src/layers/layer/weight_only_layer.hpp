@@ -1,6 +1,7 @@
 // A product of floats by weights that stay narrow, with the post-ops behind it. Any shape of x.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ struct weight_only_description {
     bool is_convolution = false; // of one tap, channels first; the weights are [columns, inner]
     std::size_t x_rank = 0;      // 0: any from 1 on
     std::vector<post_op> post_ops = {};
+    std::optional<layers::normalization> normalization = {}; // last, not of a convolution
 };
 
 /// Immutable: many threads may run it at once.
@@ -33,16 +35,15 @@ class weight_only_layer {
     /// The shape of y. Throws error for an x whose rows the weights do not fit.
     dims y_of(const dims &x) const;
 
-    /// x, y: dense.
-    void run(const float *x, const dims &x_shape, float *y, memory &m) const;
-    /// Of rows of x that are matrices; nothing is allocated but memory that grows. tensor: of post_op_kind::add_tensor,
-    /// as y. data: of weights that are given.
-    void run_rows(const float *x, std::int64_t rows, float *y, memory &m, const float *tensor = nullptr,
-            const std::byte *data = nullptr) const;
+    /// Takes what floats have of layer_arguments, all dense.
+    void run(const layer_arguments &given, const dims &x_shape, memory &m) const;
+    /// The same of rows of x, which are matrices; allocates only while the memory grows. weights: where each run gives
+    /// them.
+    void run_rows(const layer_arguments &given, std::int64_t rows, memory &m, const std::byte *weights = nullptr) const;
 
   private:
-    void run_images(const float *x, std::int64_t images, std::int64_t rows, float *y, memory &m,
-            const float *tensor = nullptr, const std::byte *data = nullptr) const;
+    void run_images(const layer_arguments &given, std::int64_t images, std::int64_t rows, memory &m,
+            const std::byte *weights = nullptr) const;
 
     std::string label_;
     bool is_convolution_;
@@ -50,6 +51,7 @@ class weight_only_layer {
     weight_only_product product_;
     std::vector<post_op> owned_;
     std::vector<post_op_view> post_ops_;
+    std::optional<normalization> normalization_;
     const epilogue_loops &epilogue_;
 };
 

@@ -45,6 +45,7 @@ layer_description describe(const graph &g, const layer_match &m) {
     d.post_ops = m.post_ops;
     d.result = m.result;
     d.table = m.table;
+    d.normalization = m.normalization;
     return d;
 }
 
@@ -70,6 +71,7 @@ weight_only_description describe_weight_only(const graph &g, const layer_match &
     weight_only_description d;
     d.label = label(g, product);
     d.post_ops = m.post_ops;
+    d.normalization = m.normalization;
     auto &to = d.weights;
     to.type = *w.type;
     d.is_convolution = product.is(op::conv);

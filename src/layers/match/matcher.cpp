@@ -112,6 +112,8 @@ bool go_on(layer_part &layer, layer_part next) {
     std::ranges::move(next.post_ops, std::back_inserter(layer.post_ops));
     if (next.x_scale != none) layer.x_scale = next.x_scale;
     if (next.tensor != none) layer.tensor = next.tensor;
+    if (next.normalization) layer.normalization = std::move(next.normalization);
+    if (next.before != none) layer.before = next.before;
     return true;
 }
 
@@ -161,11 +163,13 @@ layer_part by_second_input(const cursor &c, const node &n) {
     return n.inputs.front() == c.y ? by_channel<what>(c, n) : ends_at_inputs(c, n);
 }
 
-/// Whether a value is floats of a known shape that broadcasts to that of the sums.
+/// Whether a value is floats that broadcast to the sums, or may do so, as it has the columns of a product whose rows
+/// are known when it runs.
 bool is_summand(const cursor &c, const value &v) {
     const auto &sums = c.g().output(c.from->product).shape;
-    if (!v.is_summand || v.type != data_type::f32 || !is_known(v.shape) || !is_known(sums)) return false;
-    return broadcast_shape(*v.shape, *sums) == sums;
+    if (!v.is_summand || v.type != data_type::f32 || !v.shape) return false;
+    if (is_known(v.shape) && is_known(sums)) return broadcast_shape(*v.shape, *sums) == sums;
+    return !c.from->is_convolution && !v.shape->empty() && v.shape->back() == c.from->channels;
 }
 
 /// Constants, or a tensor that comes with the run, of which a layer has one.
@@ -389,6 +393,75 @@ layer_part quantize_over(const cursor &c, const node &n) {
     return over(c, n, std::move(steps));
 }
 
+// ---- Normalization of the columns of a product ----
+
+/// What operators of normalization have as inputs, where 0 stands for none, and the epsilon of those without one.
+struct normalization_form {
+    op what;
+    bool has_mean, adds; // adds: the first two inputs
+    std::size_t scale, bias, bias_of_sum;
+    float epsilon;
+};
+
+constexpr normalization_form normalization_forms[] = {
+        {op::layer_normalization, true, false, 1, 2, 0, 1e-5F},
+        {op::rms_normalization, false, false, 1, 0, 0, 1e-5F},
+        {op::skip_layer_normalization, true, true, 2, 3, 4, 1e-12F},
+        {op::skip_rms_normalization, false, true, 2, 0, 3, 1e-12F},
+};
+
+bool is_taken(const graph &g, const node &n, std::size_t output) {
+    if (output >= n.outputs.size() || n.outputs[output] == none) return false;
+    const auto &v = g.values[n.outputs[output]];
+    return v.is_seen_outside || !v.consumers.empty();
+}
+
+layer_part normalization_over(const cursor &c, const node &n, const normalization_form &form) {
+    const auto rank = c.here().shape ? std::ssize(*c.here().shape) : 0; // not the sums', where an Add gives more
+    if (const auto axis = n.get("axis", std::int64_t {-1}); axis != -1 && axis != rank - 1)
+        return ends_at(c, n, "attribute 'axis': expected -1, given ", axis);
+    if (is_taken(c.g(), n, 1) || is_taken(c.g(), n, 2))
+        return ends_at(c, n, "expected nobody to take its mean or deviation");
+    auto found = over(c, n);
+    if (form.adds) {
+        found.tensor = c.other_input(n);
+        if (c.adds_tensor || found.tensor == c.y || !is_summand(c, c.g().values[found.tensor]))
+            return ends_at(c, n, "'", c.g().values[found.tensor].name, "': expected another tensor of ",
+                    c.from->channels, " columns", c.adds_tensor ? ", and no Add of one before" : "");
+        found.post_ops = {{kind::add_tensor}};
+    }
+    auto &by = found.normalization.emplace();
+    by.has_mean = form.has_mean;
+    by.epsilon = n.get("epsilon", form.epsilon);
+    std::vector<float> bias_of_sum;
+    const std::pair<std::size_t, std::vector<float> *> parameters[] = {
+            {form.scale, &by.scale}, {form.bias, &by.bias}, {form.bias_of_sum, &bias_of_sum}};
+    for (const auto &[input, values] : parameters) {
+        if (input == 0 || !n.has(input)) continue;
+        const auto &v = c.g().input(n, input);
+        if (!v.known || v.known->type != data_type::f32 || v.known->shape != dims {c.from->channels})
+            return ends_at(c, n, "'", v.name, "': expected a constant of ", c.from->channels, " floats");
+        *values = values_of<float>(*v.known);
+    }
+    if (!bias_of_sum.empty()) found.post_ops.push_back({kind::add, std::move(bias_of_sum)});
+    if (form.adds && is_taken(c.g(), n, 3)) found.before = n.outputs[3];
+    if (!form.adds && !c.next()) found.before = c.y;
+    return found;
+}
+
+/// Adds the normalization of a value to its layer, where there is one. Others may take the value, too.
+void take_normalization(layer_part &layer, const cursor &c) {
+    if (c.from->is_convolution) return;
+    for (const auto consumer : c.here().consumers) {
+        const auto &n = c.g().nodes[consumer];
+        const auto *const form = std::ranges::find(normalization_forms, n.what, &normalization_form::what);
+        if (form == std::end(normalization_forms) || !c.is_free(consumer)) continue;
+        if (form->adds ? &n != c.next() : n.inputs.front() != c.y) continue;
+        if (go_on(layer, normalization_over(c, n, *form))) layer.end = label(c.g(), n) + ": ends a layer";
+        return;
+    }
+}
+
 // ---- Activations as tables ----
 
 /// Finds a QuantizeLinear or DequantizeLinear by a constant scale and zero point of one value.
@@ -531,7 +604,8 @@ match_result find_integer_layer(start s, layer_match m, const table_maker &tabul
         }
         if (const auto *n = here().next(); n && n->is(op::quantize_linear) && go_on(m, quantize_over(here(), *n)))
             m.result = result_type::bytes;
-        if (tabulate) take_activation(m, here(), tabulate);
+        if (m.result == result_type::f32) take_normalization(m, here());
+        if (tabulate && !m.normalization) take_activation(m, here(), tabulate);
     }
     take_quantize(s, m);
     std::ranges::sort(m.nodes);
@@ -553,8 +627,10 @@ match_result find_weight_only_layer(start s, layer_match m) {
         m.post_ops = {{kind::add, values_of<float>(*s.g.values[bias].known)}};
     }
     m.result = result_type::f32;
-    while (go_on(m, post_op_behind({&s, m.y, m.tensor != none}, m.post_ops.empty()))) {
+    const auto here = [&] { return cursor {&s, m.y, m.tensor != none}; };
+    while (go_on(m, post_op_behind(here(), m.post_ops.empty()))) {
     }
+    take_normalization(m, here());
     std::ranges::sort(m.nodes);
     return {std::move(m)};
 }
@@ -608,6 +684,8 @@ row_scales find_row_scales(const graph &g, std::size_t quantize, std::span<const
     for (const auto at : result.layers) {
         const auto &l = layers[at];
         const auto &product = g.nodes[l.product];
+        if (l.tensor != none && result.layers.size() > 1) // which may be made of what another of them gives
+            return ends(label(g, product), " adds '", g.values[l.tensor].name, "'");
         if (l.quantize != quantize && l.x != outputs[0])
             return ends(label(g, product), " does not multiply what it gives");
         if (const auto from = l.x_zero_point; from != none && from != outputs[2] && !g.values[from].known)

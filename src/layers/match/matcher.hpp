@@ -17,7 +17,9 @@ struct layer_part {
     std::vector<post_op> post_ops = {};
     std::size_t x_scale = none; // of the post-op `scale`
     std::size_t tensor = none;  // of the post-op `add_tensor`
-    std::string end = {};       // why a layer goes no further: "value 'y' is an output of the graph"
+    std::optional<layers::normalization> normalization = {};
+    std::size_t before = none; // what it normalizes, where others take that, too
+    std::string end = {};      // why a layer goes no further: "value 'y' is an output of the graph"
 };
 
 /// DynamicQuantizeLinear (where nobody else takes its results; of the domain `dynquant` with a scale for each row),
@@ -26,9 +28,10 @@ struct layer_part {
 /// constants, one for all or one for each channel. A value, perhaps times one constant, times a function of it, in
 /// these operators, belongs to them: x * Clip(x + 3) / 6, or HardSwish; 0.5 x * (1 + Erf(x / sqrt(2))), or Gelu. One
 /// Add may be of a tensor that broadcasts to the sums, where its reader says that it is a summand. Last, QuantizeLinear
-/// to 8 bits, and an activation as a table, where the caller makes tables. Or a weight-only layer: DequantizeLinear of
-/// constant weights, perhaps to float16 with a Cast behind it, MatMul, Gemm or a Conv of one tap, of floats, and such
-/// operators of floats.
+/// to 8 bits, and an activation as a table, where the caller makes tables; or, of a product, LayerNormalization or
+/// RMSNormalization of its columns, also with an Add in one node. Or a weight-only layer: DequantizeLinear of constant
+/// weights, perhaps to float16 with a Cast behind it, MatMul, Gemm or a Conv of one tap, of floats, and such operators
+/// of floats.
 struct layer_match : layer_part {
     std::size_t product = none;
     std::size_t quantize = none;   // DynamicQuantizeLinear

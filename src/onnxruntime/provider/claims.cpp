@@ -64,8 +64,9 @@ std::string name_of(const graph &g, const claimed &c) {
 /// others a profile shows each layer.
 constexpr std::size_t most_layers_without_chains = 128, longest_chain = 16;
 
-/// Whether a run gives a layer nothing but its x.
+/// Whether a run gives a layer nothing but its x, and takes nothing but its y.
 bool takes_only_x(const graph &g, const layer_match &m) {
+    if (m.tensor != none || m.before != none) return false;
     return m.quantize != none
             || (m.x_scale == none && (m.x_zero_point == none || g.values[m.x_zero_point].known.has_value()));
 }
@@ -88,17 +89,19 @@ class finder {
   private:
     bool claims_all() const { return options_.claim == claim_policy::all; }
 
+    /// From the last product to the first: an Add of what two of them give belongs to the later one.
     void claim_integer_layers() {
-        for (std::size_t i = 0; i < g_.nodes.size(); ++i) {
+        for (std::size_t i = g_.nodes.size(); i-- > 0;) {
             if (!layers::match::is_product(g_.nodes[i])) continue;
             auto m = find_claimable_layer(g_, i, is_claimed_);
             if (m.found && m.found->nodes.size() == 1 && !claims_all()) m.reason = fast_in_ort_product(g_, g_.nodes[i]);
             if (take(i, m)) layers_.push_back(*std::move(m.found));
         }
+        std::ranges::reverse(layers_);
     }
 
     void claim_weight_only_layers() {
-        for (std::size_t i = 0; i < g_.nodes.size(); ++i) {
+        for (std::size_t i = g_.nodes.size(); i-- > 0;) {
             if (!layers::match::is_weight_only_product(g_, g_.nodes[i])) continue;
             auto m = find_layer(g_, i, is_claimed_);
             if (m.found) m.reason = fused_by_ort(g_, *m.found, options_.ort_version);

@@ -10,6 +10,7 @@
 #include "layers/layer/weight_only_layer.hpp"
 #include "layers/match/matcher.hpp"
 #include "onnxruntime/provider/read_graph.hpp"
+#include "onnxruntime/provider/summand.hpp"
 #include "parallel/pool.hpp"
 
 namespace dynquant::onnxruntime {
@@ -54,8 +55,13 @@ std::unique_ptr<fused_node> compile_group(
 std::unique_ptr<fused_node> compile_chain(
         const compile_arguments &a, const std::vector<layers::match::layer_match> &matches);
 
+struct weight_only_memory {
+    layers::weight_only_layer::memory of_layer;
+    repeated_operands repeated;
+};
+
 /// A session has one: its layers run one after another, mostly.
-using weight_only_workspace_pool = parallel::object_pool<layers::weight_only_layer::memory>;
+using weight_only_workspace_pool = parallel::object_pool<weight_only_memory>;
 
 std::unique_ptr<fused_node> compile_weight_only(const compile_arguments &a, const layers::match::layer_match &m,
         std::shared_ptr<weight_only_workspace_pool> memory);

@@ -5,6 +5,7 @@
 #include "layers/match/describe.hpp"
 #include "onnxruntime/common/tensor.hpp"
 #include "onnxruntime/provider/compiled.hpp"
+#include "onnxruntime/provider/summand.hpp"
 #include "parallel/newest.hpp"
 #include "quantization/environment.hpp"
 #include "quantization/shape.hpp"
@@ -31,7 +32,9 @@ class compiled_layer : public fused_node {
     compiled_layer(const compile_arguments &a, const layer_match &m)
         : fused_node(a)
         , problem_(problem_of(a.g, m))
-        , x_input_(index_of(a.g, m.x, a.inputs)) {
+        , x_input_(index_of(a.g, m.x, a.inputs))
+        , y_output_(index_of(a.g, m.y, a.outputs))
+        , before_output_(m.before == none ? none : index_of(a.g, m.before, a.outputs)) {
         if (const auto &d = problem_.description(); !d.prepare) {
             if (!d.x_zero_point) x_zero_point_input_ = index_of(a.g, m.x_zero_point, a.inputs);
             if (m.x_scale != none) {
@@ -41,22 +44,46 @@ class compiled_layer : public fused_node {
                     x_scale_input_ = index_of(a.g, m.x_scale, a.inputs);
             }
         }
+        if (m.tensor != none) tensor_input_ = index_of(a.g, m.tensor, a.inputs);
         if (const auto &shape = a.g.values[m.x].shape; is_known(shape)) layers_.add(make_layer(*shape));
     }
 
   private:
+    struct memory {
+        layers::workspace of_layer;
+        repeated_operands repeated;
+    };
+
     void compute(OrtKernelContext &context) override {
         const auto &x = *input_of(api_, context, x_input_);
         const auto shape = shape_of(api_, x);
-        const auto matches = [&](const layers::layer &l) { return shape == l.x(); };
-        const auto current = layers_.find_or_add(matches, [&] { return make_layer(dims(shape)); });
-        auto *const y = make_output(api_, context, 0, current->y());
+        auto current = layer_for(shape);
         const auto zero_point = read_x_zero_point(context);
         const auto scale = read_x_scale(context);
-        const layers::layer_arguments args {data_of(api_, x), y, {&zero_point, 1}, {&scale, 1}};
-        auto memory = idle_.take([] { return std::make_unique<layers::workspace>(); });
-        current->run(args, *memory);
+        layers::layer_arguments args {data_of(api_, x), nullptr, {&zero_point, 1}, {&scale, 1}};
+        auto memory = idle_.take([] { return std::make_unique<compiled_layer::memory>(); });
+        if (tensor_input_ != none) {
+            const auto &tensor = *input_of(api_, context, tensor_input_);
+            const auto of_tensor = shape_of(api_, tensor);
+            args.tensor = static_cast<const float *>(data_of(api_, tensor));
+            if (of_tensor != current->y()) {
+                const auto &d = problem_.description();
+                const unequal_summands summands {d.label, d.is_convolution, current->x(), current->y(), dims(of_tensor),
+                        d.prepare ? sizeof(float) : 1};
+                current = layer_for(summands.repeat(args, memory->repeated));
+            }
+        }
+        args.y = make_output(api_, context, y_output_, current->y());
+        if (before_output_ != none)
+            args.before = static_cast<float *>(make_output(api_, context, before_output_, current->y()));
+        current->run(args, memory->of_layer);
         idle_.give_back(std::move(memory));
+    }
+
+    template <typename Shape>
+    std::shared_ptr<const layers::layer> layer_for(const Shape &x) {
+        const auto matches = [&](const layers::layer &l) { return x == l.x(); };
+        return layers_.find_or_add(matches, [&] { return make_layer(dims(x)); });
     }
 
     std::shared_ptr<const layers::layer> make_layer(const dims &x) const {
@@ -85,10 +112,11 @@ class compiled_layer : public fused_node {
     }
 
     layers::packed_layer problem_;
-    std::size_t x_input_, x_zero_point_input_ = none, x_scale_input_ = none; // none: known, or no input
+    std::size_t x_input_, y_output_, before_output_;
+    std::size_t x_zero_point_input_ = none, x_scale_input_ = none, tensor_input_ = none; // none: known, or no input
     float x_scale_ = 1;
     parallel::newest<layers::layer> layers_; // by the shape of x
-    parallel::object_pool<layers::workspace> idle_;
+    parallel::object_pool<memory> idle_;
 };
 
 class compiled_group : public fused_node {
@@ -96,7 +124,8 @@ class compiled_group : public fused_node {
     compiled_group(const compile_arguments &a, const std::vector<layer_match> &matches)
         : fused_node(a) {
         for (const auto &m : matches)
-            parts_.push_back({problem_of(a.g, m), index_of(a.g, m.y, a.outputs)});
+            parts_.push_back({problem_of(a.g, m), index_of(a.g, m.y, a.outputs),
+                    m.before == none ? none : index_of(a.g, m.before, a.outputs)});
         const auto x = a.g.nodes[a.g.values[matches.front().x].producer].inputs.front();
         x_input_ = index_of(a.g, x, a.inputs);
         if (const auto &shape = a.g.values[x].shape; is_known(shape)) prepared_.add(make_prepared(*shape));
@@ -113,16 +142,18 @@ class compiled_group : public fused_node {
         const auto rows = static_cast<std::size_t>(current->quantizer.rows());
         for (std::size_t i = 0; i < parts_.size(); ++i) {
             const auto &l = *current->layers[i];
-            l.run({memory->x.bytes.data(), make_output(api_, context, parts_[i].output, l.y()),
-                          {memory->x.zero_points.data(), rows}, {memory->x.scales.data(), rows}},
-                    memory->of_layers);
+            const auto &p = parts_[i];
+            layers::layer_arguments args {memory->x.bytes.data(), make_output(api_, context, p.output, l.y()),
+                    {memory->x.zero_points.data(), rows}, {memory->x.scales.data(), rows}};
+            if (p.before != none) args.before = static_cast<float *>(make_output(api_, context, p.before, l.y()));
+            l.run(args, memory->of_layers);
         }
         idle_.give_back(std::move(memory));
     }
 
     struct part {
         layers::packed_layer problem;
-        std::size_t output;
+        std::size_t output, before; // before: none where nobody takes what is normalized
     };
     /// What is prepared for one shape of x.
     struct prepared {

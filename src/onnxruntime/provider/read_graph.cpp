@@ -110,9 +110,16 @@ std::optional<attribute> read_attribute(const OrtApi &api, const OrtOpAttr &from
 }
 
 op operator_of(const node &n) {
+    if (n.domain.empty() && n.op_type == "SimplifiedLayerNormalization")
+        return op::rms_normalization; // before opset 23
     if (n.domain.empty()) return layers::match::operator_named(n.op_type);
-    if (n.domain == "com.microsoft")
-        return n.op_type == "Gelu" ? op::gelu : n.op_type == "BiasGelu" ? op::bias_gelu : op::other;
+    if (n.domain == "com.microsoft") {
+        constexpr std::pair<std::string_view, op> names[] = {{"Gelu", op::gelu}, {"BiasGelu", op::bias_gelu},
+                {"SkipLayerNormalization", op::skip_layer_normalization},
+                {"SkipSimplifiedLayerNormalization", op::skip_rms_normalization}};
+        const auto *const found = std::ranges::find(names, n.op_type, &std::pair<std::string_view, op>::first);
+        return found == std::end(names) ? op::other : found->second;
+    }
     if (n.domain != "dynquant") return op::other;
     if (n.op_type == "MatMulInteger") return op::mat_mul_integer; // it means what ONNX's does
     const bool is_by_rows = n.op_type == "DynamicQuantizeLinear" && n.get("axis", std::int64_t {0}) == -1
@@ -175,6 +182,7 @@ class reader {
             read_type(api_, has_shape_, *from, v);
             read_constant(api_, *from, initializers_, v);
             v.is_seen_outside = flag_of(api_, api_.ValueInfo_IsGraphOutput, *from);
+            v.is_summand = !v.is_constant(); // fused nodes do not receive constants
             result.view.values.push_back(std::move(v));
         }
         return at->second;

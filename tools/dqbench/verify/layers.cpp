@@ -165,6 +165,7 @@ group steps_of_layers(int times) {
         c.name = concat(g.name, '/', steps.name);
         for (int i = 0; i < times; ++i)
             for (auto p : layers_with_steps()) {
+                if (steps.normalization != chain::normalization::none && p.d.is_convolution) continue;
                 drawing draw(concat(c.name, i, line_of(p)));
                 p.d.x_is_signed = draw.coin();
                 p.d.w_is_signed = draw.coin();

@@ -169,6 +169,13 @@ layer_inputs draw_inputs(const plan &p, drawing draw) {
     d.post_ops = draw_steps(*p.steps, p.floats, channels, draw);
     if (p.has_x_scale) d.post_ops.front().what = kind::scale;
     d.result = p.steps->result;
+    if (const auto kind = p.steps->normalization; kind != chain::normalization::none) {
+        auto &by = d.normalization.emplace();
+        by.has_mean = kind == chain::normalization::layer;
+        by.epsilon = draw.coin() ? 1e-5F : 0;
+        by.scale = draw.many(channels, [&] { return draw.factor(p.floats); });
+        if (by.has_mean) by.bias = draw.many(channels, [&] { return draw.real(p.floats) / 4; });
+    }
     if (p.steps->has_table)
         std::ranges::generate(d.table.emplace(), [&] { return static_cast<std::uint8_t>(draw.number(0, 255)); });
     return in;
@@ -246,7 +253,7 @@ digest compute(const weight_only_inputs &in, const way &w) {
     const layers::weight_only_layer layer(d, w.available);
     guarded_buffer y(*dynquant::volume(layer.y_of(in.x_shape)) * std::int64_t {sizeof(float)});
     layers::weight_only_layer::memory memory;
-    in_arena(w.threads, [&] { layer.run(in.x.data(), in.x_shape, y.as<float>(), memory); });
+    in_arena(w.threads, [&] { layer.run({in.x.data(), y.as<float>()}, in.x_shape, memory); });
     return digest_of(data_type::f32, y);
 }
 
@@ -269,6 +276,8 @@ const std::vector<chain> &chains() {
             {"hard_swish_by_relu6", {multiply, add, save, add, clip, multiply_saved, divide}},
             {"times_itself", {multiply, save, leaky_relu, divide, multiply_saved, add}},
             {"gelu", {multiply, add, save, divide, erf, add, multiply_saved}},
+            {"layer_normalization", {multiply, add}, result_type::f32, false, false, chain::normalization::layer},
+            {"rms_normalization", {multiply}, result_type::f32, false, false, chain::normalization::rms},
             {"bytes_by_multiply->u8", {multiply, saturate}, bytes},
             {"bytes_by_multiply->s8", {multiply, saturate}, bytes, true},
             {"bytes_by_two_multipliers->s8", {multiply, multiply, saturate}, bytes, true},

@@ -86,8 +86,9 @@ struct chain {
     const char *name;
     std::vector<dynquant::layers::post_op_kind> steps;
     dynquant::layers::result_type result = dynquant::layers::result_type::f32;
-    bool is_signed = false; // of bytes
-    bool has_table = false; // on the bytes
+    bool is_signed = false;                                                            // of bytes
+    bool has_table = false;                                                            // on the bytes
+    enum class normalization { none, layer, rms } normalization = normalization::none; // of products
 };
 
 /// The sums alone.

@@ -11,6 +11,7 @@
 #include "elements/small_float.hpp"
 #include "layers/epilogue/epilogue.hpp"
 #include "layers/epilogue/isa/erf.hpp"
+#include "layers/epilogue/isa/normalize.hpp"
 #include "parallel/parallel.hpp"
 #include "targets/simd.hpp"
 
@@ -479,7 +480,7 @@ void epilogue_of_planes(const epilogue &by, const planes_of_sums &of) {
 }
 
 template <typename V>
-constexpr epilogue_loops epilogue_of = {epilogue_of_rows<V>, epilogue_of_planes<V>};
+constexpr epilogue_loops epilogue_of = {epilogue_of_rows<V>, epilogue_of_planes<V>, normalize<V>};
 
 } // namespace
 } // namespace dynquant::layers

@@ -1,0 +1,274 @@
+// LayerNormalization and RMSNormalization behind a product, and residuals before them, in one node or two.
+#include <gtest/gtest.h>
+
+#include "graph_builder.hpp"
+#include "layers/match/describe.hpp"
+
+namespace dynquant::layers::match {
+namespace {
+
+/// x (2x3x4 bytes) times w (4x5), its floats f; parameters of 5 columns; and a residual r, of unknown rows.
+builder floats() {
+    builder b;
+    b.add("x", data_type::u8, dims {2, 3, 4});
+    b.add_bytes("w", {4, 5}, 7, data_type::s8);
+    b.add("sums", data_type::s32, dims {2, 3, 5});
+    b.then("MatMulInteger", {"x", "w"}, {"sums"});
+    b.cast("sums", "f");
+    b.add("r", data_type::f32, dims {-1, -1, 5});
+    b["r"].is_summand = true;
+    b.add_floats("scale", {5}, 1);
+    b.add_floats("bias", {5}, 2);
+    b.add_floats("offset", {5}, 3);
+    return b;
+}
+
+builder after(builder of, op what, const char *name, const names &inputs, const names &outputs = {"y"}) {
+    of.then(name, inputs, outputs).what = what;
+    return of;
+}
+
+std::string end_of(const builder &b) {
+    return b.find().found->end;
+}
+
+const std::vector<float> ones {1, 2, 3, 4, 5}, twos {2, 3, 4, 5, 6}, threes {3, 4, 5, 6, 7};
+
+TEST(normalization_match, takes_each_form) {
+    const struct {
+        op what;
+        names inputs;
+        bool has_mean;
+        std::vector<float> bias;
+        std::vector<kind> kinds;
+        float epsilon;
+    } forms[] = {
+            {op::layer_normalization, {"f", "scale", "bias"}, true, twos, {}, 1e-5F},
+            {op::layer_normalization, {"f", "scale"}, true, {}, {}, 1e-5F},
+            {op::rms_normalization, {"f", "scale"}, false, {}, {}, 1e-5F},
+            {op::skip_layer_normalization, {"f", "r", "scale", "bias"}, true, twos, {kind::add_tensor}, 1e-12F},
+            {op::skip_layer_normalization, {"r", "f", "scale"}, true, {}, {kind::add_tensor}, 1e-12F},
+            {op::skip_layer_normalization, {"r", "f", "scale", "bias", "offset"}, true, twos,
+                    {kind::add_tensor, kind::add}, 1e-12F},
+            {op::skip_rms_normalization, {"f", "r", "scale", "offset"}, false, {}, {kind::add_tensor, kind::add},
+                    1e-12F},
+    };
+    for (const auto &form : forms)
+        for (const bool has_epsilon : {false, true}) {
+            auto b = after(floats(), form.what, "N", form.inputs);
+            if (has_epsilon) b.g.nodes.back().attributes["epsilon"] = 0.25F;
+            const auto m = *b.find().found;
+            EXPECT_EQ(m.end, "node 'N_2' (N): ends a layer");
+            EXPECT_EQ(m.nodes, (std::vector<std::size_t> {0, 1, 2}));
+            EXPECT_EQ(m.y, b.at("y"));
+            EXPECT_EQ(m.before, none);
+            EXPECT_EQ(kinds_of(m), form.kinds);
+            EXPECT_EQ(m.tensor, form.kinds.empty() ? none : b.at("r"));
+            if (form.kinds.size() == 2) {
+                EXPECT_EQ(m.post_ops.back().a, threes);
+            }
+            const auto by = describe(b.g, m).normalization.value();
+            EXPECT_EQ(by.has_mean, form.has_mean);
+            EXPECT_EQ(by.epsilon, has_epsilon ? 0.25F : form.epsilon);
+            EXPECT_EQ(by.scale, ones);
+            EXPECT_EQ(by.bias, form.bias);
+        }
+}
+
+TEST(normalization_match, takes_a_residual_on_either_side) {
+    for (const auto &inputs : {names {"f", "r"}, names {"r", "f"}}) {
+        auto b = after(floats(), op::add, "Add", inputs, {"s"});
+        b = after(b, op::layer_normalization, "N", {"s", "scale", "bias"});
+        const auto m = *b.find().found;
+        EXPECT_EQ(m.tensor, b.at("r"));
+        EXPECT_EQ(m.before, none);
+        EXPECT_EQ(m.y, b.at("y"));
+        EXPECT_EQ(kinds_of(m), std::vector {kind::add_tensor});
+        EXPECT_TRUE(m.normalization);
+    }
+}
+
+/// What is normalized goes on to the next residual, or out of the graph.
+TEST(normalization_match, gives_what_it_normalizes_where_others_take_it) {
+    const auto expect_both = [](builder b, const char *sum) {
+        const auto m = *b.find().found;
+        EXPECT_EQ(m.before, b.at(sum));
+        EXPECT_EQ(m.y, b.at("y"));
+        EXPECT_TRUE(m.normalization);
+    };
+    const auto sum = after(floats(), op::add, "Add", {"f", "r"}, {"s"});
+    auto b = after(sum, op::layer_normalization, "N", {"s", "scale", "bias"});
+    b["s"].is_seen_outside = true;
+    expect_both(b, "s");
+    for (const bool is_first : {false, true}) {
+        b = sum;
+        if (is_first) b.then("Abs", {"s"}, {"others"});
+        b = after(b, op::layer_normalization, "N", {"s", "scale", "bias"});
+        if (!is_first) b.then("Abs", {"s"}, {"others"});
+        expect_both(b, "s");
+    }
+    b = after(floats(), op::skip_layer_normalization, "N", {"f", "r", "scale"}, {"y", "", "", "s"});
+    EXPECT_EQ(b.find().found->before, none); // nobody takes it
+    b["s"].is_seen_outside = true;
+    expect_both(b, "s");
+}
+
+TEST(normalization_match, takes_one_of_two_that_normalize_a_value) {
+    auto b = after(floats(), op::layer_normalization, "N", {"f", "scale"}, {"y"});
+    b.then("RMSNormalization", {"f", "scale"}, {"y2"});
+    const auto m = *b.find().found;
+    EXPECT_EQ(m.y, b.at("y"));
+    EXPECT_EQ(m.before, b.at("f"));
+}
+
+TEST(normalization_match, says_why_it_leaves_one) {
+    const auto end = [](op what, const names &inputs, auto change) {
+        auto b = after(floats(), what, "N", inputs, {"y", "second", "third", "fourth"});
+        change(b);
+        return end_of(b);
+    };
+    const auto nothing = [](builder &) {};
+    const std::string at = "node 'N_2' (N): ";
+    const names layer {"f", "scale", "bias"}, skip {"f", "r", "scale"};
+    const auto with_axis = [](std::int64_t axis) {
+        return [axis](builder &b) { b.g.nodes.back().attributes["axis"] = axis; };
+    };
+    EXPECT_EQ(end(op::layer_normalization, layer, with_axis(2)), at + "ends a layer");
+    EXPECT_EQ(end(op::layer_normalization, layer, with_axis(1)), at + "attribute 'axis': expected -1, given 1");
+    EXPECT_EQ(end(op::layer_normalization, layer,
+                      [](builder &b) {
+                          b["f"].shape.reset();
+                          b.g.nodes.back().attributes["axis"] = std::int64_t {2};
+                      }),
+            at + "attribute 'axis': expected -1, given 2");
+    auto more = after(floats(), op::add, "Add", {"f", "r"}, {"s"});
+    more["s"].shape = dims {-1, 2, 3, 5};
+    more = after(more, op::layer_normalization, "N", {"s", "scale"});
+    more.g.nodes.back().attributes["axis"] = std::int64_t {2};
+    EXPECT_EQ(end_of(more), "node 'N_3' (N): attribute 'axis': expected -1, given 2");
+    for (const auto *const result : {"second", "third"})
+        EXPECT_EQ(end(op::layer_normalization, layer, [=](builder &b) { b[result].is_seen_outside = true; }),
+                at + "expected nobody to take its mean or deviation");
+    EXPECT_EQ(end(op::layer_normalization, layer, [](builder &b) { b["scale"].known.reset(); }),
+            at + "'scale': expected a constant of 5 floats");
+    EXPECT_EQ(end(op::layer_normalization, layer,
+                      [](builder &b) {
+                          b["bias"].known->shape = {1, 5};
+                      }),
+            at + "'bias': expected a constant of 5 floats");
+    EXPECT_EQ(end(op::layer_normalization, layer, [](builder &b) { b["bias"].known->type = data_type::s32; }),
+            at + "'bias': expected a constant of 5 floats");
+    EXPECT_EQ(end(op::skip_layer_normalization, skip, [](builder &b) { b["r"].is_summand = false; }),
+            at + "'r': expected another tensor of 5 columns");
+    EXPECT_EQ(end(op::skip_layer_normalization, skip,
+                      [](builder &b) {
+                          b["r"].shape = dims {2, 3, 1};
+                      }),
+            at + "ends a layer"); // it broadcasts to the sums
+    EXPECT_EQ(end(op::skip_layer_normalization, skip,
+                      [](builder &b) {
+                          b["r"].shape = dims {-1, 3, 1};
+                      }),
+            at + "'r': expected another tensor of 5 columns");
+    EXPECT_EQ(end(op::skip_layer_normalization, {"f", "f", "scale"}, nothing),
+            "value 'f': expected one node that takes it, given 2");
+    // The value is no first input.
+    EXPECT_EQ(end(op::layer_normalization, {"r", "f"}, nothing), "after 'f' expected Mul, given node 'N_2' (N)");
+    // A layer adds one tensor.
+    auto b = after(floats(), op::add, "Add", {"f", "r"}, {"s"});
+    b = after(b, op::skip_layer_normalization, "N", {"s", "r", "scale"});
+    EXPECT_EQ(end_of(b), "node 'N_3' (N): 'r': expected another tensor of 5 columns, and no Add of one before");
+    EXPECT_EQ(b.find().found->y, b.at("s"));
+    // The sums stay integers.
+    b = builder(floats());
+    b.g.nodes.pop_back();
+    b["sums"].consumers.clear();
+    b = after(b, op::layer_normalization, "N", {"sums", "scale"});
+    EXPECT_FALSE(b.find().found->normalization);
+}
+
+TEST(normalization_match, a_residual_of_unknown_rows_has_the_columns) {
+    const auto takes = [](std::optional<dims> r, std::optional<dims> sums) {
+        auto b = after(floats(), op::add, "Add", {"f", "r"}, {"s"});
+        b["r"].shape = std::move(r);
+        b["sums"].shape = std::move(sums);
+        return b.find().found->tensor != none;
+    };
+    EXPECT_TRUE(takes(dims {2, 3, 5}, dims {2, 3, 5}));
+    EXPECT_TRUE(takes(dims {3, 1}, dims {2, 3, 5}));
+    EXPECT_FALSE(takes(dims {4, 2, 3, 5}, dims {2, 3, 5})); // the sum would have more elements
+    EXPECT_TRUE(takes(dims {4, 2, 3, 5}, std::nullopt));
+    EXPECT_TRUE(takes(dims {-1, 5}, dims {2, 3, 5}));
+    EXPECT_FALSE(takes(dims {-1, 1}, dims {2, 3, 5}));
+    EXPECT_FALSE(takes(dims {2, 3, -1}, dims {2, 3, 5}));
+    EXPECT_FALSE(takes(dims {}, std::nullopt));
+    EXPECT_FALSE(takes(std::nullopt, dims {2, 3, 5}));
+}
+
+TEST(normalization_match, a_convolution_has_none) {
+    builder b;
+    b.add("x", data_type::u8, dims {1, 2, 5});
+    b.add_bytes("w", {5, 2, 1}, 7, data_type::s8);
+    b.add("sums", data_type::s32, dims {1, 5, 5});
+    b.then("ConvInteger", {"x", "w"}, {"sums"});
+    b.cast("sums", "f");
+    b.add_floats("scale", {5}, 1);
+    b = after(b, op::layer_normalization, "N", {"f", "scale"});
+    EXPECT_EQ(end_of(b), "after 'f' expected Mul, given node 'N_2' (N)");
+    EXPECT_FALSE(b.find().found->normalization);
+}
+
+/// Gemm has a bias of its own.
+TEST(normalization_match, a_weight_only_layer_has_one) {
+    builder b;
+    b.add("x", data_type::f32, dims {3, 4});
+    b.add_bytes("w", {4, 5}, 7, data_type::s8);
+    b.add_floats("w_scale", {}, 0.5F);
+    b.add("dequantized", data_type::f32, dims {4, 5});
+    b.then("DequantizeLinear", {"w", "w_scale"}, {"dequantized"});
+    b.add_floats("offset", {5}, 3);
+    b.add("f", data_type::f32, dims {3, 5});
+    b.then("Gemm", {"x", "dequantized", "offset"}, {"f"});
+    b.add("r", data_type::f32, dims {3, 5});
+    b["r"].is_summand = true;
+    b = after(b, op::add, "Add", {"r", "f"}, {"s"});
+    b.add_floats("scale", {5}, 1);
+    b = after(b, op::rms_normalization, "N", {"s", "scale"});
+    b.then("Abs", {"s"}, {"others"});
+    const auto m = *b.find().found;
+    EXPECT_EQ(kinds_of(m), (std::vector {kind::add, kind::add_tensor}));
+    EXPECT_EQ(m.before, b.at("s"));
+    EXPECT_EQ(describe_weight_only(b.g, m).normalization.value().scale, ones);
+}
+
+/// Layers that share what quantizes x have one scale of rows only if none waits for another.
+TEST(normalization_match, a_residual_keeps_layers_apart) {
+    builder b;
+    b.add("float_x", data_type::f32, dims {3, 4});
+    b.add("x", data_type::u8, dims {3, 4});
+    b.add("x_scale", data_type::f32, dims {});
+    b.add("x_zero_point", data_type::u8, dims {});
+    b.then("DynamicQuantizeLinear", {"float_x"}, {"x", "x_scale", "x_zero_point"});
+    b.add_bytes("w", {4, 5}, 7, data_type::s8);
+    std::vector<layer_match> layers;
+    for (const std::string i : {"1", "2"}) {
+        b.add("sums" + i, data_type::s32, dims {3, 5});
+        b.then("MatMulInteger", {"x", "w", "x_zero_point"}, {"sums" + i});
+        b.cast("sums" + i, "f" + i);
+        b.add("y" + i, data_type::f32, dims {3, 5});
+        b.then("Mul", {"f" + i, "x_scale"}, {"y" + i});
+    }
+    b["y1"].is_summand = true;
+    b.then("Add", {"y2", "y1"}, {"y"});
+    for (const std::size_t product : {4U, 1U}) // from the last to the first
+        layers.push_back(*find_layer(b.g, product, std::vector<bool>(b.g.nodes.size())).found);
+    EXPECT_EQ(layers[0].tensor, b.at("y1"));
+    EXPECT_EQ(find_row_scales(b.g, 0, layers, layers_by_node(b.g, layers)).reason,
+            "node 'MatMulInteger_4' (MatMulInteger) adds 'y1'");
+    layers.pop_back();
+    EXPECT_EQ(find_row_scales(b.g, 0, layers, layers_by_node(b.g, layers)).reason,
+            "node 'MatMulInteger_1' (MatMulInteger) reads it, which belongs to no claimed layer");
+}
+
+} // namespace
+} // namespace dynquant::layers::match
