@@ -218,6 +218,124 @@ TEST(normalization_match, a_convolution_has_none) {
     EXPECT_FALSE(b.find().found->normalization);
 }
 
+struct composition {
+    bool has_mean = true, squares_by_product = false, has_bias = true, axes_are_input = false;
+    enum { by_division, by_quotient_of_one, by_reciprocal } quotient = by_division;
+};
+
+/// What exporters write of `f`, whose result is the last value of `normalized`, `scaled` and `y`.
+builder composed(const composition &of) {
+    auto b = floats();
+    b.add_floats("two", {}, 2);
+    b.add_floats("one", {1}, 1);
+    b.add_floats("epsilon", {}, 0.25F);
+    b.add_constant("axes", data_type::s32, {1}, std::vector<std::int64_t> {2}); // ONNX's are of int64
+    const auto mean = [&](const char *x, const char *y) {
+        auto &n = b.then("ReduceMean", of.axes_are_input ? names {x, "axes"} : names {x}, {y});
+        if (!of.axes_are_input) n.attributes["axes"] = std::vector<std::int64_t> {-1};
+    };
+    const std::string d = of.has_mean ? "d" : "f";
+    if (of.has_mean) {
+        mean("f", "mean");
+        b.then("Sub", {"f", "mean"}, {"d"});
+    }
+    b.then(of.squares_by_product ? "Mul" : "Pow", {d, of.squares_by_product ? d : "two"}, {"squares"});
+    b.add("squares", data_type::f32, dims {2, 3, 5});
+    mean("squares", "variance");
+    b.then("Add", {"variance", "epsilon"}, {"more"});
+    b.then("Sqrt", {"more"}, {"root"});
+    if (of.quotient == composition::by_division) {
+        b.then("Div", {d, "root"}, {"normalized"});
+    } else {
+        if (of.quotient == composition::by_reciprocal)
+            b.then("Reciprocal", {"root"}, {"inverse"});
+        else
+            b.then("Div", {"one", "root"}, {"inverse"});
+        b.then("Mul", {d, "inverse"}, {"normalized"});
+    }
+    b.then("Mul", {"scale", "normalized"}, {"scaled"});
+    if (of.has_bias) b.then("Add", {"scaled", "bias"}, {"y"});
+    return b;
+}
+
+TEST(normalization_match, takes_what_older_exporters_write) {
+    for (const bool has_mean : {true, false})
+        for (const bool squares_by_product : {true, false})
+            for (const bool axes_are_input : {true, false})
+                for (const auto quotient :
+                        {composition::by_division, composition::by_quotient_of_one, composition::by_reciprocal}) {
+                    const auto b = composed({has_mean, squares_by_product, has_mean, axes_are_input, quotient});
+                    const auto m = *b.find().found;
+                    EXPECT_EQ(m.nodes.size(), b.g.nodes.size());
+                    EXPECT_EQ(m.end, label(b.g, b.g.nodes.back()) + ": ends a layer");
+                    EXPECT_EQ(b.g.values[m.y].name, has_mean ? "y" : "scaled");
+                    EXPECT_EQ(m.before, none);
+                    EXPECT_TRUE(m.post_ops.empty());
+                    const auto &by = m.normalization.value();
+                    EXPECT_EQ(by.has_mean, has_mean);
+                    EXPECT_EQ(by.epsilon, 0.25F);
+                    EXPECT_EQ(by.scale, ones);
+                    EXPECT_EQ(by.bias, has_mean ? twos : std::vector<float> {});
+                }
+    // Without a bias, and one behind a root of squares, which is no part of it.
+    EXPECT_EQ(composed({.has_bias = false}).find().found->normalization->bias, std::vector<float> {});
+    const auto b = composed({.has_mean = false});
+    EXPECT_EQ(b.g.values[b.find().found->y].name, "scaled");
+}
+
+TEST(normalization_match, gives_what_several_nodes_normalize) {
+    for (const bool is_seen : {true, false}) {
+        auto b = composed({});
+        if (is_seen)
+            b["f"].is_seen_outside = true;
+        else
+            b.then("Abs", {"f"}, {"others"});
+        const auto m = *b.find().found;
+        EXPECT_EQ(m.before, b.at("f"));
+        EXPECT_EQ(m.y, b.at("y"));
+    }
+}
+
+TEST(normalization_match, leaves_nodes_of_which_one_is_another) {
+    const auto takes = [](const builder &b) { return b.find().found->normalization.has_value(); };
+    const auto changed = [](auto change, const composition &of = {}) {
+        auto b = composed(of);
+        change(b);
+        return b;
+    };
+    const auto node_of = [](builder &b, const char *value) -> node & { return b.g.nodes[b[value].producer]; };
+    EXPECT_TRUE(takes(composed({})));
+    for (const char *const between :
+            {"mean", "d", "squares", "variance", "more", "root", "normalized"}) // not behind the scale
+        EXPECT_FALSE(takes(changed([&](builder &b) { b[between].is_seen_outside = true; }))) << between;
+    for (const char *const value : {"squares", "variance", "more", "root", "normalized", "scaled"})
+        EXPECT_FALSE(takes(changed([&](builder &b) { node_of(b, value).what = op::other; }))) << value;
+    EXPECT_FALSE(takes(changed([&](builder &b) { node_of(b, "mean").attributes["keepdims"] = std::int64_t {0}; })));
+    for (const auto &axes : {dims {}, dims {1}, dims {0, 2}})
+        for (const char *const mean : {"mean", "variance"})
+            EXPECT_FALSE(takes(changed([&](builder &b) { node_of(b, mean).attributes["axes"] = axes; })));
+    EXPECT_FALSE(takes(changed([&](builder &b) { b["axes"].known.reset(); }, {.axes_are_input = true})));
+    EXPECT_FALSE(takes(changed([&](builder &b) { b.add_floats("two", {}, 3); })));
+    EXPECT_FALSE(takes(changed([&](builder &b) { b["epsilon"].known.reset(); })));
+    EXPECT_FALSE(takes(changed([&](builder &b) { b.add_floats("epsilon", {5}); })));
+    EXPECT_FALSE(takes(changed([&](builder &b) { b.add_floats("scale", {}); })));
+    EXPECT_FALSE(takes(
+            changed([&](builder &b) { b.add_floats("one", {}, 2); }, {.quotient = composition::by_quotient_of_one})));
+    const auto swapped = [&](const char *value) {
+        return changed([&](builder &b) { std::swap(node_of(b, value).inputs[0], node_of(b, value).inputs[1]); });
+    };
+    EXPECT_FALSE(takes(swapped("normalized"))); // root / d
+    EXPECT_FALSE(takes(swapped("squares")));    // two to the power of d
+    EXPECT_TRUE(takes(swapped("scaled")));
+    EXPECT_TRUE(takes(swapped("more")));
+    // mean - f: of the squares it is the same, but not of the quotient.
+    EXPECT_FALSE(takes(swapped("d")));
+    // A bias that is no constant stays behind the layer.
+    const auto b = changed([](builder &without) { without["bias"].known.reset(); });
+    EXPECT_TRUE(takes(b));
+    EXPECT_EQ(b.g.values[b.find().found->y].name, "scaled");
+}
+
 /// Gemm has a bias of its own.
 TEST(normalization_match, a_weight_only_layer_has_one) {
     builder b;

@@ -5,8 +5,9 @@
 #include <limits>
 
 #include "elements/table.hpp"
+#include "layers/match/cursor.hpp"
+#include "layers/match/normalization.hpp"
 #include "layers/match/weight_only_weights.hpp"
-#include "quantization/broadcast.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
 
@@ -31,123 +32,6 @@ bool quantizes_rows(const graph &g, const node &n, std::int64_t inner) {
             && g.values[n.outputs[1]].type == data_type::f32;
 }
 
-/// What stays the same along a layer: the graph, the product from which the layer starts, and what is known of its
-/// sums.
-struct start {
-    const graph &g;
-    const std::vector<bool> &is_taken;
-    const node &product;
-    bool is_convolution = product.is(op::conv_integer, op::conv);
-    const node *by_rows = nullptr;        // quantizes x, with a scale for each row
-    std::int64_t channels = 0;            // of the sums
-    std::optional<std::size_t> rank = {}; // of the sums, where it is known
-};
-
-/// A cursor stands at a value behind the product. It answers what the graph has there, and changes nothing.
-struct cursor {
-    const start *from = nullptr;
-    std::size_t y = none;
-    bool adds_tensor = false; // the layer does already
-
-    const graph &g() const { return from->g; }
-    const value &here() const { return g().values[y]; }
-
-    /// Whether no other layer has a node.
-    bool is_free(std::size_t n) const { return !from->is_taken[n]; }
-
-    /// Returns the only node that takes the value, or null.
-    const node *next() const { return why_no_next().empty() ? &g().nodes[here().consumers.front()] : nullptr; }
-
-    std::string why_no_next() const {
-        const auto &v = here();
-        const auto count = v.consumers.size();
-        if (v.is_seen_outside)
-            return concat("value '", v.name, "' is ", count == 0 ? "" : "also ", "an output of the graph");
-        if (count != 1) return concat("value '", v.name, "': expected one node that takes it, given ", count);
-        if (is_free(v.consumers.front())) return {};
-        return concat(label(g(), g().nodes[v.consumers.front()]), ": belongs to another layer");
-    }
-
-    cursor moved_to(std::size_t value) const { return {from, value, adds_tensor}; }
-
-    std::size_t other_input(const node &n) const { return n.inputs[n.inputs.front() == y ? 1 : 0]; }
-
-    /// Returns whether a value is one element, of no more dimensions than the sums. The layer receives it where it is
-    /// no constant.
-    bool is_x_scale(std::size_t index) const {
-        if (from->by_rows) return index == from->by_rows->outputs[1];
-        const auto &v = g().values[index];
-        return !v.is_replaced && v.shape && v.shape->size() <= from->rank.value_or(1)
-                && std::ranges::all_of(*v.shape, [](std::int64_t extent) { return extent == 1; });
-    }
-
-    /// Says why a value is none that broadcasts to the sums without changing their shape, one or one for each channel;
-    /// "" where it is.
-    std::string why_not_by_channel(std::size_t index, data_type expected) const {
-        const auto &v = g().values[index];
-        if (!v.known) return concat("expected a constant beside '", here().name, "', given '", v.name, "'");
-        if (v.known->type != expected)
-            return concat("'", v.name, "': expected type ", name_of(expected), ", given ", name_of(v.known->type));
-        const auto &given = v.known->shape;
-        if (const auto rank = from->rank.value_or(1); given.size() <= rank) {
-            // The channel is the second dimension of a convolution's sums and the last one of a product's.
-            const auto behind = from->is_convolution ? rank - 2 : 0;
-            dims of_channels(given.size(), 1);
-            if (given.size() > behind) of_channels[given.size() - 1 - behind] = from->channels;
-            if (volume(given) == 1 || given == of_channels) return {};
-        }
-        return concat("'", v.name, "': expected one value, or one for each channel of ",
-                here().shape ? concat("shape ", to_string(*here().shape)) : "an unknown shape", ", given shape ",
-                to_string(given));
-    }
-};
-
-/// Adds what comes next to a layer, or says in its `end` why there is nothing. Returns whether there is.
-bool go_on(layer_part &layer, layer_part next) {
-    layer.end = std::move(next.end);
-    if (!layer.end.empty()) return false;
-    layer.nodes.insert(layer.nodes.end(), next.nodes.begin(), next.nodes.end());
-    layer.y = next.y;
-    if (!next.bias.empty()) layer.bias = std::move(next.bias);
-    std::ranges::move(next.post_ops, std::back_inserter(layer.post_ops));
-    if (next.x_scale != none) layer.x_scale = next.x_scale;
-    if (next.tensor != none) layer.tensor = next.tensor;
-    if (next.normalization) layer.normalization = std::move(next.normalization);
-    if (next.before != none) layer.before = next.before;
-    return true;
-}
-
-layer_part over(const cursor &c, const node &n, std::vector<post_op> steps = {}) {
-    return {.nodes = {static_cast<std::size_t>(&n - c.g().nodes.data())},
-            .y = n.outputs.front(),
-            .post_ops = std::move(steps)};
-}
-
-template <typename... Parts>
-layer_part ends(const Parts &...parts) {
-    return {.end = concat(parts...)};
-}
-
-template <typename... Parts>
-layer_part ends_at(const cursor &c, const node &n, const Parts &...parts) {
-    return ends(label(c.g(), n), ": ", parts...);
-}
-
-/// Says that nothing is next, or another operator than expected.
-layer_part ends_before(const cursor &c, const char *expected) {
-    const auto *n = c.next();
-    return n ? ends("after '", c.here().name, "' expected ", expected, ", given ", label(c.g(), *n))
-             : ends(c.why_no_next());
-}
-
-layer_part ends_at_result(const cursor &c, const node &n, const char *expected) {
-    return ends_at(c, n, "expected a result of ", expected, ", given ", name_of(c.g().output(n).type));
-}
-
-layer_part ends_at_inputs(const cursor &c, const node &n) {
-    return ends_at(c, n, "expected '", c.here().name, "' as its first input");
-}
-
 // ---- Operators of one element each, whose parameters are constant ----
 
 template <kind what>
@@ -161,15 +45,6 @@ layer_part by_channel(const cursor &c, const node &n) {
 template <kind what>
 layer_part by_second_input(const cursor &c, const node &n) {
     return n.inputs.front() == c.y ? by_channel<what>(c, n) : ends_at_inputs(c, n);
-}
-
-/// Whether a value is floats that broadcast to the sums, or may do so, as it has the columns of a product whose rows
-/// are known when it runs.
-bool is_summand(const cursor &c, const value &v) {
-    const auto &sums = c.g().output(c.from->product).shape;
-    if (!v.is_summand || v.type != data_type::f32 || !v.shape) return false;
-    if (is_known(v.shape) && is_known(sums)) return broadcast_shape(*v.shape, *sums) == sums;
-    return !c.from->is_convolution && !v.shape->empty() && v.shape->back() == c.from->channels;
 }
 
 /// Constants, or a tensor that comes with the run, of which a layer has one.
@@ -391,75 +266,6 @@ layer_part quantize_over(const cursor &c, const node &n) {
     const bool is_signed = to == data_type::s8;
     steps.push_back({kind::saturate, {is_signed ? -128.0F : 0.0F}, {is_signed ? 127.0F : 255.0F}});
     return over(c, n, std::move(steps));
-}
-
-// ---- Normalization of the columns of a product ----
-
-/// What operators of normalization have as inputs, where 0 stands for none, and the epsilon of those without one.
-struct normalization_form {
-    op what;
-    bool has_mean, adds; // adds: the first two inputs
-    std::size_t scale, bias, bias_of_sum;
-    float epsilon;
-};
-
-constexpr normalization_form normalization_forms[] = {
-        {op::layer_normalization, true, false, 1, 2, 0, 1e-5F},
-        {op::rms_normalization, false, false, 1, 0, 0, 1e-5F},
-        {op::skip_layer_normalization, true, true, 2, 3, 4, 1e-12F},
-        {op::skip_rms_normalization, false, true, 2, 0, 3, 1e-12F},
-};
-
-bool is_taken(const graph &g, const node &n, std::size_t output) {
-    if (output >= n.outputs.size() || n.outputs[output] == none) return false;
-    const auto &v = g.values[n.outputs[output]];
-    return v.is_seen_outside || !v.consumers.empty();
-}
-
-layer_part normalization_over(const cursor &c, const node &n, const normalization_form &form) {
-    const auto rank = c.here().shape ? std::ssize(*c.here().shape) : 0; // not the sums', where an Add gives more
-    if (const auto axis = n.get("axis", std::int64_t {-1}); axis != -1 && axis != rank - 1)
-        return ends_at(c, n, "attribute 'axis': expected -1, given ", axis);
-    if (is_taken(c.g(), n, 1) || is_taken(c.g(), n, 2))
-        return ends_at(c, n, "expected nobody to take its mean or deviation");
-    auto found = over(c, n);
-    if (form.adds) {
-        found.tensor = c.other_input(n);
-        if (c.adds_tensor || found.tensor == c.y || !is_summand(c, c.g().values[found.tensor]))
-            return ends_at(c, n, "'", c.g().values[found.tensor].name, "': expected another tensor of ",
-                    c.from->channels, " columns", c.adds_tensor ? ", and no Add of one before" : "");
-        found.post_ops = {{kind::add_tensor}};
-    }
-    auto &by = found.normalization.emplace();
-    by.has_mean = form.has_mean;
-    by.epsilon = n.get("epsilon", form.epsilon);
-    std::vector<float> bias_of_sum;
-    const std::pair<std::size_t, std::vector<float> *> parameters[] = {
-            {form.scale, &by.scale}, {form.bias, &by.bias}, {form.bias_of_sum, &bias_of_sum}};
-    for (const auto &[input, values] : parameters) {
-        if (input == 0 || !n.has(input)) continue;
-        const auto &v = c.g().input(n, input);
-        if (!v.known || v.known->type != data_type::f32 || v.known->shape != dims {c.from->channels})
-            return ends_at(c, n, "'", v.name, "': expected a constant of ", c.from->channels, " floats");
-        *values = values_of<float>(*v.known);
-    }
-    if (!bias_of_sum.empty()) found.post_ops.push_back({kind::add, std::move(bias_of_sum)});
-    if (form.adds && is_taken(c.g(), n, 3)) found.before = n.outputs[3];
-    if (!form.adds && !c.next()) found.before = c.y;
-    return found;
-}
-
-/// Adds the normalization of a value to its layer, where there is one. Others may take the value, too.
-void take_normalization(layer_part &layer, const cursor &c) {
-    if (c.from->is_convolution) return;
-    for (const auto consumer : c.here().consumers) {
-        const auto &n = c.g().nodes[consumer];
-        const auto *const form = std::ranges::find(normalization_forms, n.what, &normalization_form::what);
-        if (form == std::end(normalization_forms) || !c.is_free(consumer)) continue;
-        if (form->adds ? &n != c.next() : n.inputs.front() != c.y) continue;
-        if (go_on(layer, normalization_over(c, n, *form))) layer.end = label(c.g(), n) + ": ends a layer";
-        return;
-    }
 }
 
 // ---- Activations as tables ----
