@@ -94,7 +94,7 @@ double share_of_bound(const normalization &by, const row &x, const row &y) {
     long double worst = 0;
     for (std::size_t i = 0; i < x.size(); ++i) {
         const auto product = by.scale[i] * ((x[i] - mean) / root), right = product + (by.bias.empty() ? 0 : by.bias[i]);
-        const auto bound = 0x1p-24L * (7.01L * std::abs(product) + std::abs(static_cast<long double>(y[i])))
+        const auto bound = 0x1p-24L * (6.01L * std::abs(product) + std::abs(static_cast<long double>(y[i])))
                 + (count / 16 + 40) * 0x1p-53L * largest / root * std::abs(by.scale[i]);
         worst = std::max(worst, std::abs(y[i] - right) / bound);
     }

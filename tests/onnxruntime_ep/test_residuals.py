@@ -34,8 +34,8 @@ def normalize(x, scale, bias=None, *, epsilon=1e-5, has_mean=True):
     high = mean.astype(F)
     differences = (x - high) - (mean - high).astype(F)
     variance = row_sums(differences.astype(np.float64) ** 2) / x.shape[-1]
-    y = differences * (1 / np.sqrt(variance + np.float64(F(epsilon)))).astype(F) * scale
-    return y if bias is None else y + bias
+    y = differences * (1 / np.sqrt(variance + np.float64(F(epsilon)))).astype(F)
+    return y * scale if bias is None else (y.astype(np.longdouble) * scale + bias).astype(F)  # rounded once
 
 
 def exactly(x, scale, bias, epsilon):

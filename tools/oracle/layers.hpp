@@ -168,8 +168,8 @@ void normalize(const Normalization &by, float *row, std::int64_t columns) {
         float x = row[i] - high;
         x = x - low;
         x = x * inverse;
-        x = x * by.scale[static_cast<std::size_t>(i)];
-        row[i] = by.bias.empty() ? x : x + by.bias[static_cast<std::size_t>(i)];
+        const auto c = static_cast<std::size_t>(i);
+        row[i] = by.bias.empty() ? x * by.scale[c] : std::fma(x, by.scale[c], by.bias[c]);
     }
 }
 

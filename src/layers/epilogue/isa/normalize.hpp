@@ -3,9 +3,9 @@
 // The mean and the variance are quotients of sums in f64. A mean is then split in two f32, so that one that is large
 // beside the differences costs them no bits. The rest is one rounded f32 operation each. With u = 2^-24, for a row of n
 // values the error of y is at most
-//     7.01 u |scale * (x - mean) / root| + u |y| + (n / 16 + 40) 2^-53 largest |x| / root |scale|
+//     6.01 u |scale * (x - mean) / root| + u |y| + (n / 16 + 40) 2^-53 largest |x| / root |scale|
 // where root = sqrt(variance + epsilon): 2 u of the difference, 2 u of the root, which all differences are in, u of its
-// reciprocal, u of each of two products, and u of the sum; the last term is what f64 rounds. It holds where |x| <
+// reciprocal, u of the product, and u of what fma() gives; the last term is what f64 rounds. It holds where |x| <
 // 2^120, root is between 2^-60 and 2^120, and nothing that is rounded is subnormal.
 #pragma once
 
@@ -72,7 +72,7 @@ void normalize(const normalization_view &by, const float *x, float *y, std::int6
         const auto inverse = V::splat(static_cast<float>(1 / std::sqrt(variance + static_cast<double>(by.epsilon))));
         const auto high = V::splat(d.high), low = V::splat(d.low);
         const auto result = [&](auto v, auto scale, auto bias) __attribute__((always_inline)) {
-            return ((v - high) - low) * inverse * scale + bias;
+            return simd::fused<V>::fma(((v - high) - low) * inverse, scale, bias);
         };
         const auto none = V::splat(-0.0F); // x + -0 is x
         std::int64_t c = 0;
