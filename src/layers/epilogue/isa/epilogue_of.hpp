@@ -142,9 +142,9 @@ template <typename V, int count>
 }
 
 /// The commonest first post-ops, which are one pass: x * factor + summand; then its clip, or clip(x * slope + offset) *
-/// x, as in HardSwish, which may be divided. What is left out changes no bit.
+/// x, as in HardSwish. What is left out changes no bit.
 struct fused_post_ops {
-    enum class ending { none, clip, product, quotient }; // none: no factor either, all post-ops are the rest
+    enum class ending { none, clip, product }; // none: no factor either, all post-ops are the rest
 
     explicit fused_post_ops(const epilogue &by)
         : rest(by.post_ops) {
@@ -166,7 +166,7 @@ struct fused_post_ops {
     ending what = ending::none;
     std::span<const float> factor, summand {&no_summand, 1};
     const float *x_scales = &no_scale; // one, or of joined rows if they are the epilogue's
-    float lower = -INFINITY, upper = INFINITY, slope = 1, offset = no_summand, divisor = 1;
+    float lower = -INFINITY, upper = INFINITY, slope = 1, offset = no_summand;
     std::span<const post_op_view> rest;
 
   private:
@@ -197,9 +197,7 @@ struct fused_post_ops {
         if (multiply) slope = multiply->a[0];
         offset = add->a[0];
         set_clip(*clip);
-        const auto *const divide = next(kind::divide, 1);
-        what = divide ? ending::quotient : ending::product;
-        if (divide) divisor = divide->a[0];
+        what = ending::product;
     }
 };
 
@@ -209,15 +207,13 @@ template <fused_post_ops::ending what, typename V, tiling of>
     using reals = typename V::reals;
     const parameter<V, of> factor(first.factor, t), summand(first.summand, t);
     const auto lower = V::splat(first.lower), upper = V::splat(first.upper);
-    const auto slope = V::splat(first.slope), offset = V::splat(first.offset), divisor = V::splat(first.divisor);
+    const auto slope = V::splat(first.slope), offset = V::splat(first.offset);
     const auto clip = [=](reals x) { return V::min(upper, V::max(lower, x)); };
     const auto finish = [=](reals x) {
-        if constexpr (what == ending::clip) return clip(x);
-        const auto product = clip(x * slope + offset) * x;
-        if constexpr (what == ending::quotient)
-            return product / divisor;
+        if constexpr (what == ending::clip)
+            return clip(x);
         else
-            return product;
+            return clip(x * slope + offset) * x;
     };
     if constexpr (of == tiling::channels) // as joined rows are
         if (by.first_rows && first.x_scales == by.x_scales)
@@ -463,7 +459,6 @@ void with_ending(fused_post_ops::ending ending, F f) {
         case none: return f.template operator()<none>();
         case clip: return f.template operator()<clip>();
         case product: return f.template operator()<product>();
-        case quotient: return f.template operator()<quotient>();
     }
 }
 
