@@ -18,12 +18,13 @@ EP_NAME = "DynquantExecutionProvider"
 @dataclasses.dataclass(frozen=True)
 class Peer:
     """An implementation. library: its custom operators; provider: the library of its execution provider; options: the
-    provider's."""
+    provider's. disabled: those of ONNX Runtime's optimizers that it goes without."""
 
     name: str
     library: str | None = None
     provider: str | None = None
     options: dict[str, str] = dataclasses.field(default_factory=dict)
+    disabled: tuple[str, ...] = ()
 
 
 def provider_peer(build: pathlib.Path) -> Peer:
@@ -83,11 +84,12 @@ def session(model: bytes | str, peer: Peer, threads: int, optimized: bool = True
     options.log_severity_level = 4
     if peer.library:
         options.register_custom_ops_library(peer.library)
+    disabled = {"disabled_optimizers": list(peer.disabled)} if peer.disabled else {}
     if peer.provider:
         options.add_provider_for_devices(_provider_devices(peer.provider), peer.options)
         options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
-        return onnxruntime.InferenceSession(model, options, enable_fallback=0)  # a provider that fails is an error
-    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(model, options, enable_fallback=0, **disabled)  # a provider that fails is an error
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"], **disabled)
 
 
 def claimed_products(one: onnxruntime.InferenceSession) -> int:

@@ -101,15 +101,20 @@ _DYNAMIC = {
 }
 
 
-def quantized(model: onnx.ModelProto, name: str, folder: pathlib.Path, calibration: quantization.CalibrationDataReader | None = None) -> onnx.ModelProto:
+def quantized(model: onnx.ModelProto, name: str, folder: pathlib.Path,
+              calibration: quantization.CalibrationDataReader | None = None, *, is_optimized_before: bool = True) -> onnx.ModelProto:
     """A variant but FLOAT. Activations are uint8; static inserts QuantizeLinear and DequantizeLinear."""
     given, prepared, path = (folder / f"{step}.onnx" for step in ("given", "prepared", "quantized"))
     onnx.save(model, given)
-    quant_pre_process(given, prepared, skip_symbolic_shape=True)
+    if is_optimized_before:
+        quant_pre_process(given, prepared, skip_symbolic_shape=True)
+    else:
+        prepared = given
     if name == STATIC:
         quantization.quantize_static(prepared, path, calibration, weight_type=quantization.QuantType.QInt8)
     else:
-        quantization.quantize_dynamic(prepared, path, **_DYNAMIC[name])
+        unknown = {"DefaultTensorType": onnx.TensorProto.FLOAT}  # what the operators of com.microsoft give
+        quantization.quantize_dynamic(prepared, path, **_DYNAMIC[name], extra_options=unknown)
     result = onnx.load(path)
     _name_nodes(result)
     return result

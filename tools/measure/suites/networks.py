@@ -89,15 +89,20 @@ def _only_in(these: dict[str, float], others: dict[str, float]) -> float:
     return sum(value for name, value in these.items() if name not in others)
 
 
-def _spent(network: Network, name: str, model: onnx.ModelProto, provider: Peer, folder: pathlib.Path) -> Measured:
-    """Where the time of a run of the variant goes, on one thread."""
+def time_left(model: onnx.ModelProto, inputs: dict[str, numpy.ndarray], provider: Peer, folder: pathlib.Path) -> dict:
+    """Facts of where the time of a run goes, on one thread."""
     (nothing,) = profiles(_negations(), INPUTS, [Peer(RUNTIME)], folder)
     idle = statistics.median(nothing.times().values())  # mostly the time that profiling itself takes
-    theirs, ours = profiles(model.SerializeToString(), inputs_of(network, 9), [Peer(RUNTIME), provider], folder)
+    theirs, ours = profiles(model.SerializeToString(), inputs, [Peer(RUNTIME), provider], folder)
     replaced, replacing = _only_in(theirs.times(idle), ours.times(idle)), _only_in(ours.times(idle), theirs.times(idle))
-    return Measured("networks", f"{network.name}, {name}, time left", 1, facts={
-        "network": network.name, "variant": name, "claimed": ours.products, "eligible": eligible_layers(model), "operators": {operator: short(seconds) for operator, seconds in ours.by_operator(idle).items()},
-        "times the nodes": short(replaced / replacing) if replacing else 0})  # fmt: skip
+    return {"claimed": ours.products, "eligible": eligible_layers(model),
+            "operators": {operator: short(seconds) for operator, seconds in ours.by_operator(idle).items()},
+            "times the nodes": short(replaced / replacing) if replacing else 0}  # fmt: skip
+
+
+def _spent(network: Network, name: str, model: onnx.ModelProto, provider: Peer, folder: pathlib.Path) -> Measured:
+    facts = {"network": network.name, "variant": name, **time_left(model, inputs_of(network, 9), provider, folder)}
+    return Measured("networks", f"{network.name}, {name}, time left", 1, facts=facts)
 
 
 def _opened(network: Network, name: str, model: bytes, provider: Peer, folder: pathlib.Path) -> Measured:
@@ -194,7 +199,8 @@ CLAIMED_GOAL = 5
 NODE_GOAL = 300  # ns
 
 
-def _times(m: Measured, peer: str) -> str:
+def judged_times(m: Measured, peer: str) -> str:
+    """Bold if a goal is missed."""
     is_missed = any(goal.peer == peer and goal.is_for(m) and m.ratio(peer, PROVIDER) < goal.least for goal in GOALS)
     text = times(m, peer, PROVIDER)
     return f"**{text}**" if is_missed else text
@@ -206,7 +212,7 @@ def _latency(threads: int, timed: list[Measured]) -> list[str]:
     rows = []
     for m in timed:
         cells = [number(1e3 * m.median(peer)) if peer in m.times else "" for peer in (FLOAT_MODEL, RUNTIME, PROVIDER)]
-        rows.append([m.facts["network"], m.facts["variant"], *cells, _times(m, RUNTIME), _times(m, FLOAT_MODEL), f"{100 * m.facts['differs']:.1g} %"])
+        rows.append([m.facts["network"], m.facts["variant"], *cells, judged_times(m, RUNTIME), judged_times(m, FLOAT_MODEL), f"{100 * m.facts['differs']:.1g} %"])
     return table(header, rows)
 
 
@@ -220,7 +226,7 @@ def _goal_row(text: str, least: float, measured: list[tuple[Measured, float]]) -
     return [text, f"{least:g}", spread(statistics.median(values), values, 2), f"**missed** by {outcome}" if outcome else "met"]
 
 
-def _goals(timed: list[Measured], spent: list[Measured], node: Measured | None) -> list[str]:
+def goals(timed: list[Measured], spent: list[Measured], node: Measured | None) -> list[str]:
     rows = []
     if layers := [(m, m.facts["times the nodes"]) for m in spent if m.facts["claimed"]]:
         rows.append(_goal_row("claimed layers, times the nodes they replace", CLAIMED_GOAL, layers))
@@ -239,13 +245,19 @@ def _memory_row(m: Measured) -> list[str]:
     return [m.facts["network"], m.facts["variant"], *seconds, *mib]
 
 
-def _time_left_row(m: Measured) -> list[str]:
+def time_left_table(spent: list[Measured], shown: int = 3) -> list[str]:
+    """shown: how many operators besides the provider's nodes."""
+    header = ["one thread", "weights", "claimed layers", "of the nodes' time", "the next operators", "times the nodes they replace"]
+    return table(header, [_time_left_row(m, shown) for m in spent])
+
+
+def _time_left_row(m: Measured, shown: int) -> list[str]:
     operators = m.facts["operators"]
 
     def share(name: str) -> str:
         return f"{100 * operators.get(name, 0) / sum(operators.values()):.0f} %"
 
-    others = sorted((name for name in operators if name != PROVIDER), key=lambda name: -operators[name])[:3]
+    others = sorted((name for name in operators if name != PROVIDER), key=lambda name: -operators[name])[:shown]
     claimed = m.facts["claimed"]
     return [m.facts["network"], m.facts["variant"], f"{claimed} of {m.facts['eligible']}", share(PROVIDER),
             ", ".join(f"{name} {share(name)}" for name in others), number(m.facts["times the nodes"], 1) if claimed else ""]  # fmt: skip
@@ -255,12 +267,11 @@ def tables(results: list[Measured]) -> dict[str, list[str]]:
     """The goals, then a table for each number of threads and each kind of figure that was measured."""
     timed, spent, memory = ([m for m in results if fact in m.facts] for fact in ("kind", "operators", "mib"))
     node = next((m for m in results if m.case == NODE_COST), None)
-    result = {"networks goals": _goals(timed, spent, node)}
+    result = {"networks goals": goals(timed, spent, node)}
     for threads, some in by_threads(timed).items():
         result[f"networks {threads}"] = _latency(threads, some)
     if spent:
-        header = ["one thread", "weights", "claimed layers", "of the nodes' time", "the next three operators", "times the nodes they replace"]
-        result["networks time"] = table(header, list(map(_time_left_row, spent)))
+        result["networks time"] = time_left_table(spent)
     if memory:
         header = ["a session, one thread", "weights", "creation, ms: ONNX Runtime", "provider", "memory, MiB: ONNX Runtime", "provider"]
         result["networks memory"] = table(header, list(map(_memory_row, memory)))
