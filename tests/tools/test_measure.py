@@ -44,6 +44,8 @@ class Options(unittest.TestCase):
 
     def test_what_excludes_each_other(self):
         self.assertEqual(mistake("nodes", "--draw", "--save"), "argument --save: not allowed with argument --draw")
+        self.assertEqual(mistake("layers", "--per-channel"), "argument --per-channel: not allowed with suite layers")
+        self.assertEqual(mistake("transformers", "--per-channel"), "taken")
         for option, suite in (("--threads", "core"), ("--only", "digits"), ("--only", "embeddings"), ("--models", "models")):
             self.assertEqual(mistake(suite, option, "2"), f"argument {option}: not allowed with suite {suite}")
 

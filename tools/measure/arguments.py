@@ -54,6 +54,10 @@ SUITES = {
                      "like 'Gemm, 2048 x 2048, int8 per column'; five minutes", ("--report",), ("dynquant_onnxruntime",), 60),
     "networks": Suite("whole networks, quantized by ONNX Runtime's tools, with the execution provider and without, what their time is spent on, and "
                       "the 'cost of a node'; downloads 52 MB; nine minutes", ("--report", "--networks"), ("dynquant_onnxruntime",), 60, threads=None),
+    "transformers": Suite("transformers with random weights, as PyTorch exports them, quantized dynamically, with the execution "
+                          "provider and without; names are like 'BERT-base, 4 layers, 1x128' and 'GPT-2, 4 layers, step after 64'; "
+                          "six minutes",
+                          ("--report",), ("dynquant_onnxruntime",), 60),
     "convolutions": Suite("layers beside oneDNN's primitives of the same sums, on one processor; a minute", ("--report",), ("dynquant_onnxruntime",), 60),
     "embeddings": Suite("a sentence encoder with real weights: int8 embeddings with one scale for activations and with one for each row, beside "
                         "float, and a text alone against the text in a batch; downloads 84 MB; two minutes",
@@ -143,6 +147,7 @@ def parser() -> Parser:
     option("--rounds", type=one_or_more, metavar="N", help="turns of each contestant")
     option("--milliseconds", type=above_zero, metavar="MS", help="the least duration of a turn")
     option("--build", type=folder, metavar="FOLDER", help="where dynquant is built; without it build/release, which is brought up to date")
+    option("--per-channel", action="store_true", help="transformers: also int8 weights per channel")
     option("--models", type=pathlib.Path, metavar="FOLDER", help="digits: only write its float models, and images to calibrate and to test by, to FOLDER")
     option("--save", action="store_true", help="put the figures in place of this processor's, and draw the suite's charts and the tables of its page again")
     option("--draw", action="store_true", help="measure nothing: print and draw from the figures of all processors that were saved")
@@ -157,9 +162,11 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     one = SUITES[given.suite]
     if given.draw and given.save:
         options.error("argument --save: not allowed with argument --draw")
-    for option, is_taken in (("threads", one.threads != ()), ("only", one.has_only), ("models", given.suite == "digits")):
+    taken = {"threads": one.threads != (), "only": one.has_only, "models": given.suite == "digits",
+             "per_channel": given.suite == "transformers"}  # fmt: skip
+    for option, is_taken in taken.items():
         if getattr(given, option) and not is_taken:
-            options.error(f"argument --{option}: not allowed with suite {given.suite}")
+            options.error(f"argument --{option.replace('_', '-')}: not allowed with suite {given.suite}")
     given.threads = given.threads or (sorted({1, machine.threads()}) if one.threads is None else list(one.threads))
     given.rounds = given.rounds or one.rounds
     given.seconds = (given.milliseconds or one.milliseconds) / 1e3
