@@ -258,6 +258,54 @@ TEST(layers, of_few_channels_and_many_positions) {
             }
 }
 
+/// Products whose steps are at most a factor and a summand become floats where they are stored. Weights have no excess,
+/// a little, or much, of which the last is multiplied by words.
+TEST(layers, become_floats_in_the_product) {
+    test::random_source random(11);
+    workspace memory;
+    for (const int greatest : {50, 63, 127})
+        for (const bool has_rare : {false, true})
+            for (int i = 0; i < 100; ++i) {
+                auto s = draw(random, 1, 0);
+                auto &d = s.d;
+                const auto columns = random.within(1, 140), inner = random.within(1, 40), rows = random.within(1, 40);
+                d.weights_shape = {inner, columns};
+                s.x_shape = {rows, inner};
+                d.x_is_signed = i % 10 == 0;
+                d.w_is_signed = true;
+                d.scales_by_row = false;
+                d.w_zero_points.clear();
+                if (random.chance(30))
+                    for (auto n = random.chance(50) ? 1 : columns; n > 0; --n)
+                        d.w_zero_points.push_back(static_cast<std::int32_t>(random.within(-9, 9)));
+                s.x_zero_points = {static_cast<std::int32_t>(random.within(0, 127))};
+                s.x_scales = {static_cast<float>(random.within(1, 50)) / 640};
+                if (random.chance(30)) d.x_zero_point = 7;
+                s.w.clear();
+                for (auto n = inner * columns; n > 0; --n)
+                    s.w.push_back(static_cast<std::byte>(has_rare && random.chance(2)
+                                    ? random.one_of(std::vector<int> {127, -128})
+                                    : random.within(-greatest, greatest)));
+                s.x = random.bytes(rows * inner);
+                d.bias.clear();
+                if (random.chance(50))
+                    for (auto n = columns; n > 0; --n)
+                        d.bias.push_back(static_cast<std::int32_t>(random.within(-70000, 70000)));
+                const auto some = [&] {
+                    std::vector<float> values;
+                    for (auto n = random.chance(50) ? 1 : columns; n > 0; --n)
+                        values.push_back(static_cast<float>(random.within(-5000, 5000)) / 640);
+                    return values;
+                };
+                d.result = result_type::f32;
+                d.post_ops = {{random.chance(50) ? post_op_kind::scale : post_op_kind::multiply, some()}};
+                if (random.chance(70)) d.post_ops.push_back({post_op_kind::add, some()});
+                if (random.chance(10)) d.post_ops.push_back({post_op_kind::round}); // a step more
+                SCOPED_TRACE(testing::Message() << greatest << ' ' << has_rare << ' ' << i);
+                expect_right(s, memory);
+            }
+}
+
 TEST(layers, have_the_sums_of_the_definition) {
     const parallel::executor small_parts {parallel::tbb_executor.concurrency, parallel::tbb_executor.run, 256};
     const parallel::scoped_executor executor(small_parts);

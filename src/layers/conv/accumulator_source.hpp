@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "layers/gemm/aligned_vector.hpp"
+#include "layers/gemm/panel_product.hpp"
 #include "layers/gemm/zero_points.hpp"
 #include "parallel/parallel.hpp"
 
@@ -63,6 +64,7 @@ struct workspace {
     std::vector<part> parts;
     quantized_x x; // its bytes as the sums take them
     std::vector<std::int32_t> bias;
+    std::vector<float> factors; // of a sums_ending
 
     /// Is called before parts run, which must not throw.
     void make_parts(int count) { ensure_size(parts, static_cast<std::size_t>(count)); }
@@ -112,10 +114,10 @@ class accumulator_source {
     /// Thread-safe.
     virtual void for_each_block(const void *x, std::span<const std::int32_t> x_zero_points, workspace &memory,
             block_consumer consume) const = 0;
-    /// Writes all sums to y, channels last, those of a channel more by what it has in `initial`, which is readable for
-    /// 64 more. Or returns false and computes nothing, where sums cannot start from other values. Thread-safe.
-    virtual bool write_sums(const void * /*x*/, std::span<const std::int32_t> /*x_zero_points*/, workspace & /*memory*/,
-            const std::int32_t * /*initial*/, std::int32_t * /*y*/) const {
+    /// Writes all sums to y, channels last, as the ending says. Or returns false and computes nothing, where the sums
+    /// have no endings. Thread-safe.
+    virtual bool write(const void * /*x*/, std::span<const std::int32_t> /*x_zero_points*/, workspace & /*memory*/,
+            const sums_ending & /*ending*/, std::int32_t * /*y*/) const {
         return false;
     }
 };

@@ -60,21 +60,21 @@ class im2col_convolution final : public accumulator_source {
 
     /// Rows of all images.
     void for_each_block(const void *x, zero_points of_x, workspace &memory, block_consumer consume) const override {
-        run(x, of_x, memory, {nullptr, nullptr}, consume);
+        run(x, of_x, memory, {nullptr, {}}, consume);
     }
 
-    bool write_sums(const void *x, zero_points of_x, workspace &memory, const std::int32_t *initial,
+    bool write(const void *x, zero_points of_x, workspace &memory, const sums_ending &ending,
             std::int32_t *y) const override {
-        if (!std::ranges::all_of(w_->products, &packed_product::takes_initial_sums)) return false;
-        run(x, of_x, memory, {y, initial}, [](const accumulator_block & /*written*/) {});
+        if (!std::ranges::all_of(w_->products, &packed_product::takes_endings)) return false;
+        run(x, of_x, memory, {y, ending}, [](const accumulator_block & /*written*/) {});
         return true;
     }
 
   private:
-    /// Where the sums of all rows go, not to the memory of parts, and what they start from; or nothing.
+    /// Where the sums of all rows go, not to the memory of parts, and what they become; or nothing.
     struct destination {
         std::int32_t *y;
-        const std::int32_t *initial;
+        sums_ending ending;
     };
 
     void run(const void *x, zero_points of_x, workspace &memory, const destination &to, block_consumer consume) const {
@@ -95,7 +95,7 @@ class im2col_convolution final : public accumulator_source {
             for (auto block = part.begin; block < part.end; ++block) {
                 const parallel::range rows {block * size, std::min(all, (block + 1) * size)};
                 auto *const sums = to.y ? at(to.y, rows.begin) : own.sums.data();
-                multiply(from, of_x, rows, own, {sums, to.initial});
+                multiply(from, of_x, rows, own, {sums, to.ending});
                 consume({rows, sums, 0, p_.filters});
             }
         });
@@ -140,7 +140,7 @@ class im2col_convolution final : public accumulator_source {
             own.lines[static_cast<std::size_t>(i)] = first + i * line_bytes_;
         const auto &product = w_->products.front();
         auto *const sums = to.y ? to.y : own.sums.data();
-        indirect_rows x_rows {own.lines.data(), row_bytes(), all, nullptr, to.initial};
+        indirect_rows x_rows {own.lines.data(), row_bytes(), all, nullptr, to.ending};
         if (product.takes_row_sums()) {
             auto *const row_sums = own.sums.data() + all * p_.filters;
             parallel::for_each_part(all, row_parts,
@@ -178,15 +178,14 @@ class im2col_convolution final : public accumulator_source {
         const auto columns = p_.window.y.back();
         auto copied = rows.begin; // rows from here on are to be copied
         const auto copy_until = [&](std::int64_t end) {
-            if (copied < end)
-                multiply_copies(x, of_x, {copied, end}, work, {at(to.y, copied - rows.begin), to.initial});
+            if (copied < end) multiply_copies(x, of_x, {copied, end}, work, {at(to.y, copied - rows.begin), to.ending});
         };
         for (auto begin = rows.begin; begin < rows.end;) {
             const auto line = begin / columns * columns, end = std::min(rows.end, line + columns);
             const auto first = std::max(begin, line + interior_.begin), last = std::min(end, line + interior_.end);
             if (last - first >= min_direct_rows) {
                 copy_until(first);
-                multiply_in_place(x, of_x, {first, last}, work, {at(to.y, first - rows.begin), to.initial});
+                multiply_in_place(x, of_x, {first, last}, work, {at(to.y, first - rows.begin), to.ending});
                 copied = last;
             }
             begin = end;
@@ -204,7 +203,7 @@ class im2col_convolution final : public accumulator_source {
             rows.sums = row_sums;
         }
         const auto first = group * (p_.filters / p_.groups);
-        if (to.initial) rows.initial = to.initial + first;
+        rows.ending = to.ending.from_column(first);
         product.run(rows, {0, product.panels()}, to.y + first, p_.filters);
     }
 

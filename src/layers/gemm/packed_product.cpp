@@ -235,14 +235,14 @@ void packed_product::run(const indirect_rows &x, parallel::range panels, std::in
     const auto own = own_panels();
     if (panels.end > own) {
         auto behind = x;
-        if (x.initial) behind.initial += problem_.columns;
+        behind.ending = x.ending.from_column(problem_.columns);
         narrower_->run(behind, {std::max<std::int64_t>(panels.begin - own, 0), panels.end - own}, y + problem_.columns,
                 y_stride);
         panels.end = own;
         if (panels.begin >= own) return;
     }
     auto product = product_;
-    if (x.initial) product.compensation = x.initial;
+    if (x.ending.initial) product.compensation = x.ending.initial;
     loop_.multiply(product, x, panels, y, y_stride);
     if (problem_.w_zero_points.empty() || product_.zero_points) return;
     const auto first = panels.begin * loop_.columns, last = std::min(panels.end * loop_.columns, problem_.columns);

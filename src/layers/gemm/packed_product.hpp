@@ -39,9 +39,9 @@ class packed_product {
     bool takes_row_sums() const {
         return !problem_.w_zero_points.empty() || (narrower_ && narrower_->takes_row_sums());
     }
-    /// Whether indirect_rows may have initial sums, which must be readable for padding_columns more. They are of u8 x.
-    bool takes_initial_sums() const {
-        return loop_.takes_zero_points && !problem_.x_is_signed && (!narrower_ || narrower_->takes_initial_sums());
+    /// Whether indirect_rows may have an ending.
+    bool takes_endings() const {
+        return loop_.takes_zero_points && !problem_.x_is_signed && (!narrower_ || narrower_->takes_endings());
     }
     static constexpr std::int64_t padding_columns = 64;
     void sum_rows(const indirect_rows &x, parallel::range rows, std::int32_t *to) const {

@@ -20,14 +20,24 @@ struct excess_weights {
     const weight *weights;     // columns: of the panel
 };
 
+/// What sums start from and become where they are stored, with parameters of each column that are readable for 64 more.
+struct sums_ending {
+    const std::int32_t *initial = nullptr; // in place of panel_product::compensation; null: that
+    /// Both or none: f32 takes the place of each sum, sum * factor + summand, each operation rounded.
+    const float *factors = nullptr, *summands = nullptr;
+
+    sums_ending from_column(std::int64_t n) const {
+        return {initial ? initial + n : nullptr, factors ? factors + n : nullptr, summands ? summands + n : nullptr};
+    }
+};
+
 /// Rows of x that are each the concatenation of some lines, as a convolution's windows are: line i of row m begins at
 /// lines[i] + m * stride. So a convolution needs no copies of its windows.
 struct indirect_rows {
     const std::byte *const *lines;
     std::int64_t stride, rows;
     const std::int32_t *sums = nullptr; // of each row, where weights have zero points
-    /// What the sums of each column start from, in place of panel_product::compensation, or null.
-    const std::int32_t *initial = nullptr;
+    sums_ending ending = {};
 };
 
 /// Rows of x that a loop by vectors multiplies at once: their sums of a panel of four vectors stay in registers.
@@ -57,7 +67,7 @@ struct panel_loop {
     std::int64_t depth;             // the rows of a line are padded to a multiple of this
     std::int64_t interleaved = 4;   // rows
     bool has_excess = false;        // see saturation_excess.hpp
-    bool takes_zero_points = false; // and starts from the initial sums
+    bool takes_zero_points = false; // and a sums_ending, of u8 x
 };
 
 /// Panels of 1, 2, ... times as many columns as the first.

@@ -8,6 +8,7 @@
 #include "layers/gemm/packed_product.hpp"
 #include "layers/gemm/zero_points.hpp"
 #include "layers/layer/one_multiplier.hpp"
+#include "parallel/float_control.hpp"
 #include "parallel/parallel.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
@@ -154,7 +155,7 @@ layer::layer(const packed_layer &p, const dims &x)
         refuse(d_, e.status, e.what());
     }
     permutes_ = permutes_ && !sums_->takes_channels_first();
-    is_sums_ = d_.result == result_type::s32 && !d_.is_convolution && !d_.scales_by_row;
+    plan_ending();
     join_positions();
     if (d_.x_zero_point || d_.scales_by_row) {
         fold_zero_point_into_bias(sums_->weight_sums(), d_.x_zero_point.value_or(0), d_.bias, bias_);
@@ -162,6 +163,40 @@ layer::layer(const packed_layer &p, const dims &x)
         pad(bias_);
     }
     if (d_.prepare) quantizer_.emplace(d_.prepare, x, rows(), permutes_ ? channels_last_strides(x) : dims {});
+}
+
+void layer::plan_ending() {
+    using kind = post_op_kind;
+    if (d_.is_convolution || d_.scales_by_row || d_.normalization) return;
+    const auto &steps = d_.post_ops;
+    const bool has_summands = steps.size() == 2 && steps[1].what == kind::add;
+    const bool are_floats = d_.result == result_type::f32 && (steps.size() == 1 || has_summands)
+            && (steps[0].what == kind::scale || steps[0].what == kind::multiply);
+    is_written_at_once_ = d_.result == result_type::s32 || are_floats;
+    if (!are_floats) return;
+    const auto count = static_cast<std::size_t>(channels_ + packed_product::padding_columns);
+    const auto by_channel = [&](const std::vector<float> &values) {
+        auto result = values;
+        if (values.size() == 1) result.assign(static_cast<std::size_t>(channels_), values.front());
+        result.resize(count);
+        return result;
+    };
+    factors_ = by_channel(steps[0].a);
+    summands_ = by_channel(has_summands ? steps[1].a : std::vector {-0.0F}); // x + -0 is x
+}
+
+sums_ending layer::ending_for(const parameters &of_x, std::vector<float> &memory) const {
+    sums_ending ending {of_x.bias.data()};
+    if (factors_.empty()) return ending;
+    ending.factors = factors_.data();
+    ending.summands = summands_.data();
+    if (d_.post_ops.front().what != post_op_kind::scale) return ending;
+    const parallel::float_control control;
+    auto *const factors = workspace::ensure_size(memory, factors_.size());
+    for (std::size_t i = 0; i < factors_.size(); ++i)
+        factors[i] = of_x.scales.front() * factors_[i];
+    ending.factors = factors;
+    return ending;
 }
 
 void layer::join_positions() {
@@ -186,7 +221,8 @@ void layer::join_positions() {
 
 void layer::pad(std::vector<std::int32_t> &bias) const {
     // Where there is no bias it becomes zeros, also of positions that the epilogue joins.
-    if (is_sums_) bias.resize(static_cast<std::size_t>(joined_ * channels_ + packed_product::padding_columns));
+    if (is_written_at_once_)
+        bias.resize(static_cast<std::size_t>(joined_ * channels_ + packed_product::padding_columns));
 }
 
 std::int64_t layer::rows() const {
@@ -269,8 +305,9 @@ void layer::run(const layer_arguments &given, workspace &memory) const {
         pad(memory.bias);
         of_x.bias = memory.bias;
     }
-    if (is_sums_
-            && sums_->write_sums(x, of_x.zero_points, memory, of_x.bias.data(), static_cast<std::int32_t *>(given.y)))
+    if (is_written_at_once_
+            && sums_->write(x, of_x.zero_points, memory, ending_for(of_x, memory.factors),
+                    static_cast<std::int32_t *>(given.y)))
         return;
     sums_->for_each_block(x, of_x.zero_points, memory, [&](const accumulator_block &block) {
         block.plane == 0 ? finish_rows(block, of_x, given) : finish_planes(block, of_x, given);

@@ -121,6 +121,8 @@ class layer {
     };
     bool has_scales_by_position() const { return d_.scales_by_row && !d_.is_convolution; }
     void join_positions();
+    void plan_ending();
+    sums_ending ending_for(const parameters &of_x, std::vector<float> &memory) const;
     /// Of sums that start from it.
     void pad(std::vector<std::int32_t> &bias) const;
     epilogue epilogue_for(const parameters &of_x, std::int64_t image, std::int64_t in_image) const;
@@ -137,7 +139,9 @@ class layer {
     bool permutes_ = false;
     permutation to_channels_last_;   // of x's bytes, before the sums
     std::vector<std::int32_t> bias_; // where no zero point of a run is in it
-    bool is_sums_ = false;           // y: the sums with their bias, channels last
+    /// The product may write y itself: sums with their bias, or floats that are those times factors plus summands.
+    bool is_written_at_once_ = false;
+    std::vector<float> factors_, summands_; // of y's floats; factors_: less x's scale where the run has it
     std::vector<post_op_view> post_ops_;
     /// Channels that do not fill a tile of the epilogue: so many positions pass it as one, with parameters that repeat.
     std::int64_t joined_ = 1;

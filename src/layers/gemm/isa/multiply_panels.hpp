@@ -98,6 +98,19 @@ void multiply_rows(const panel_product &p, const indirect_rows &from, std::int64
 
     const auto columns = p.columns - first;
     y += first;
+    const auto &ending = from.ending;
+    const auto to_floats = [&](auto sum, int v) __attribute__((always_inline)) {
+        const auto at = first + v * V::lanes;
+        return V::as_integers(V::to_reals(sum) * V::load(ending.factors + at) + V::load(ending.summands + at));
+    };
+    // Products of excess are added to what is stored.
+    const bool has_excess = V::dot_saturates && p.excess.begin[panel] < p.excess.begin[panel + 1];
+    if (!x_is_signed && ending.factors && !has_excess)
+#pragma GCC unroll 6
+        for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 4
+            for (int v = 0; v < vectors; ++v)
+                sums[r][v] = to_floats(sums[r][v], v);
 #pragma GCC unroll 6
     for (int r = 0; r < rows; ++r) {
         auto *const to = y + r * y_stride;
@@ -110,7 +123,7 @@ void multiply_rows(const panel_product &p, const indirect_rows &from, std::int64
             for (int v = 0; v < vectors; ++v)
                 if (v * V::lanes < columns) V::store_partial(to + v * V::lanes, columns - v * V::lanes, sums[r][v]);
     }
-    if constexpr (V::dot_saturates)
+    if constexpr (V::dot_saturates) {
         for (auto i = p.excess.begin[panel]; i < p.excess.begin[panel + 1]; ++i) {
             const auto e = p.excess.weights[i];
             const auto *const x = from.lines[e.line] + offset + e.index;
@@ -122,6 +135,14 @@ void multiply_rows(const panel_product &p, const indirect_rows &from, std::int64
                         static_cast<std::uint32_t>(sum) + static_cast<std::uint32_t>(element * e.value));
             }
         }
+        if (!x_is_signed && ending.factors && has_excess)
+            for (int r = 0; r < rows; ++r)
+                for (int v = 0; v < vectors && v * V::lanes < columns; ++v) {
+                    auto *const to = y + r * y_stride + v * V::lanes;
+                    const auto count = columns - v * V::lanes;
+                    V::store_partial(to, count, to_floats(V::load_partial(to, count), v));
+                }
+    }
 }
 
 /// The loop over bytes, by V::dot().
