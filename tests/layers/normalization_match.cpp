@@ -198,6 +198,9 @@ TEST(normalization_match, a_residual_of_unknown_rows_has_the_columns) {
     EXPECT_TRUE(takes(dims {3, 1}, dims {2, 3, 5}));
     EXPECT_FALSE(takes(dims {4, 2, 3, 5}, dims {2, 3, 5})); // the sum would have more elements
     EXPECT_TRUE(takes(dims {4, 2, 3, 5}, std::nullopt));
+    EXPECT_FALSE(takes(dims {-1, -1, -1, 5}, dims {-1, -1, 5})); // more dimensions
+    EXPECT_FALSE(takes(dims {-1, -1, 5}, dims {-1, 1, 5}));      // perhaps more rows
+    EXPECT_TRUE(takes(dims {-1, 1, 5}, dims {-1, 1, 5}));
     EXPECT_TRUE(takes(dims {-1, 5}, dims {2, 3, 5}));
     EXPECT_FALSE(takes(dims {-1, 1}, dims {2, 3, 5}));
     EXPECT_FALSE(takes(dims {2, 3, -1}, dims {2, 3, 5}));
@@ -318,6 +321,8 @@ TEST(normalization_match, leaves_nodes_of_which_one_is_another) {
     EXPECT_FALSE(takes(changed([&](builder &b) { b.add_floats("two", {}, 3); })));
     EXPECT_FALSE(takes(changed([&](builder &b) { b["epsilon"].known.reset(); })));
     EXPECT_FALSE(takes(changed([&](builder &b) { b.add_floats("epsilon", {5}); })));
+    for (const char *const one : {"two", "epsilon"}) // of which the result would have the dimensions
+        EXPECT_FALSE(takes(changed([&](builder &b) { b.add_floats(one, {1, 1, 1, 1}, one[0] == 't' ? 2 : 1); })));
     EXPECT_FALSE(takes(changed([&](builder &b) { b.add_floats("scale", {}); })));
     EXPECT_FALSE(takes(
             changed([&](builder &b) { b.add_floats("one", {}, 2); }, {.quotient = composition::by_quotient_of_one})));
@@ -357,6 +362,32 @@ TEST(normalization_match, a_weight_only_layer_has_one) {
     EXPECT_EQ(kinds_of(m), (std::vector {kind::add, kind::add_tensor}));
     EXPECT_EQ(m.before, b.at("s"));
     EXPECT_EQ(describe_weight_only(b.g, m).normalization.value().scale, ones);
+}
+
+/// It is saved, and then two tensors are added, of which a layer has one.
+TEST(normalization_match, a_value_times_itself_adds_one_residual) {
+    auto b = after(floats(), op::add, "Add", {"f", "r"}, {"s"});
+    b.add("u", data_type::f32, dims {-1, -1, 5});
+    b["u"].is_summand = true;
+    auto two = after(b, op::add, "Add", {"s", "u"}, {"t"});
+    two.then("Mul", {"f", "t"}, {"y"});
+    EXPECT_EQ(two.find().found->tensor, none);
+    EXPECT_EQ(two.find().found->y, two.at("f"));
+    b.then("Mul", {"f", "s"}, {"y"});
+    EXPECT_EQ(kinds_of(*b.find().found), (std::vector {kind::save, kind::add_tensor, kind::multiply_saved}));
+}
+
+/// The axis counts the dimensions of the sum.
+TEST(normalization_match, quantizes_the_columns_of_a_sum) {
+    for (const std::int64_t axis : {-1, 1, 2, 3}) {
+        auto b = after(floats(), op::add, "Add", {"f", "r"}, {"s"});
+        b["sums"].shape.reset();
+        b["s"].shape = dims {-1, -1, -1, 5};
+        b.add_bytes("zero_point", {5}, 3, data_type::u8);
+        b.add("y", data_type::u8, std::nullopt);
+        b.then("QuantizeLinear", {"s", "scale", "zero_point"}, {"y"}).attributes["axis"] = axis;
+        EXPECT_EQ(b.find().found->result == result_type::bytes, axis == -1 || axis == 3) << axis;
+    }
 }
 
 /// Layers that share what quantizes x have one scale of rows only if none waits for another.

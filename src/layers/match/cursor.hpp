@@ -137,7 +137,12 @@ inline bool is_summand(const cursor &c, const value &v) {
     const auto &sums = c.g().output(c.from->product).shape;
     if (!v.is_summand || v.type != data_type::f32 || !v.shape) return false;
     if (is_known(v.shape) && is_known(sums)) return broadcast_shape(*v.shape, *sums) == sums;
-    return !c.from->is_convolution && !v.shape->empty() && v.shape->back() == c.from->channels;
+    if (c.from->is_convolution || v.shape->empty() || v.shape->back() != c.from->channels) return false;
+    if (!sums) return true;
+    // Rows that the sums surely lack would have to be computed more than once.
+    if (v.shape->size() > sums->size()) return false;
+    return std::equal(v.shape->rbegin() + 1, v.shape->rend(), sums->rbegin() + 1,
+            [](std::int64_t given, std::int64_t of_sums) { return of_sums != 1 || given == 1; });
 }
 
 } // namespace dynquant::layers::match

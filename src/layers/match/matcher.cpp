@@ -165,7 +165,7 @@ std::optional<layer_part> product_with_itself(const cursor &c) {
             product = c.moved_to(factor.y).next();
             if (!product || !product->is(op::mul)) continue;
         }
-        const auto here = [&] { return c.moved_to(found.y); };
+        const auto here = [&] { return cursor {c.from, found.y, c.adds_tensor || found.tensor != none}; };
         while (n && n != product && go_on(found, function_over(here(), *n, "Mul")))
             n = here().next();
         // One value is saved at a time.
@@ -221,13 +221,15 @@ layer_part cast_behind(const cursor &c, data_type to) {
 }
 
 /// Returns the scale or the zero point of a QuantizeLinear: one value, or one for each channel.
-std::optional<std::vector<float>> axis_values(const start &s, const node &n, std::size_t input) {
+std::optional<std::vector<float>> axis_values(const cursor &c, const node &n, std::size_t input) {
+    const auto &s = *c.from;
     const auto &v = s.g.input(n, input);
     if (!v.known || v.known->shape.size() > 1) return std::nullopt;
     const auto count = *volume(v.known->shape);
     if (count != 1) {
         // Where the rank is unknown, only -1 is surely the last dimension.
-        const auto rank = static_cast<std::int64_t>(s.rank.value_or(0));
+        const auto of_here = c.here().shape ? c.here().shape->size() : 0; // a residual may have more dimensions
+        const auto rank = static_cast<std::int64_t>(c.adds_tensor ? of_here : s.rank.value_or(0));
         const auto axis = n.get("axis", std::int64_t {1});
         if (count != s.channels || (axis < 0 ? axis + rank : axis) != (s.is_convolution ? 1 : rank - 1))
             return std::nullopt;
@@ -245,8 +247,7 @@ layer_part quantize_over(const cursor &c, const node &n) {
         return ends_at(c, n, "attribute 'precision': expected f32, given another");
     const auto to = c.g().output(n).type;
     if (!is_byte(to)) return ends_at_result(c, n, "u8 or s8");
-    auto scale = axis_values(*c.from, n, 1),
-         zero_point = n.has(2) ? axis_values(*c.from, n, 2) : std::vector<float> {0.0F};
+    auto scale = axis_values(c, n, 1), zero_point = n.has(2) ? axis_values(c, n, 2) : std::vector<float> {0.0F};
     if (!scale || !zero_point)
         return ends_at(c, n, "'", c.g().input(n, scale ? 2 : 1).name,
                 "': expected a constant of one value, or of one for each channel");
@@ -386,6 +387,7 @@ void take_quantize(const start &s, layer_match &m) {
     if (s.g.input(n, 0).is_constant()) return;
     for (const auto output : n.outputs) {
         if (output == none) continue;
+        if (output == m.tensor) return;
         const auto &v = s.g.values[output];
         const auto is_ours = [&](std::size_t consumer) { return std::ranges::count(m.nodes, consumer) > 0; };
         if (v.is_seen_outside || !std::ranges::all_of(v.consumers, is_ours)) return;
@@ -490,7 +492,8 @@ row_scales find_row_scales(const graph &g, std::size_t quantize, std::span<const
     for (const auto at : result.layers) {
         const auto &l = layers[at];
         const auto &product = g.nodes[l.product];
-        if (l.tensor != none && result.layers.size() > 1) // which may be made of what another of them gives
+        // The tensor may be made of what another of them gives, and one node of several layers has no input for it.
+        if (l.tensor != none && (result.layers.size() > 1 || l.quantize != quantize))
             return ends(label(g, product), " adds '", g.values[l.tensor].name, "'");
         if (l.quantize != quantize && l.x != outputs[0])
             return ends(label(g, product), " does not multiply what it gives");

@@ -66,9 +66,10 @@ layer_part normalization_over(const cursor &c, const node &n, const normalizatio
     return found;
 }
 
-/// A constant float of one element.
+/// A constant float of one element, which adds no dimensions.
 std::optional<float> one_float(const value &v) {
-    if (!v.known || v.known->type != data_type::f32 || volume(v.known->shape) != 1) return std::nullopt;
+    if (!v.known || v.known->type != data_type::f32 || volume(v.known->shape) != 1 || v.known->shape.size() > 1)
+        return std::nullopt;
     return values_of<float>(*v.known).front();
 }
 

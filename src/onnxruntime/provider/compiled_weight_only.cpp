@@ -4,7 +4,6 @@
 #include "onnxruntime/common/tensor.hpp"
 #include "onnxruntime/provider/compiled.hpp"
 #include "quantization/environment.hpp"
-#include "quantization/shape.hpp"
 
 namespace dynquant::onnxruntime {
 namespace {
@@ -38,21 +37,14 @@ class compiled_weight_only : public fused_node {
             if (const auto of_tensor = shape_of(api_, tensor); of_tensor != y_shape) {
                 const unequal_summands summands {
                         label_, is_convolution_, shape, y_shape, dims(of_tensor), sizeof(float)};
-                const auto columns = y_shape.back();
                 shape = summands.repeat(args, memory->repeated);
-                if (!is_convolution_) { // of any rank, Gemm's too
-                    y_shape = shape;
-                    y_shape.back() = columns;
-                }
+                y_shape = layer_.y_of(shape);
             }
         }
         args.y = make_output(api_, context, y_output_, y_shape);
         if (before_output_ != none)
             args.before = static_cast<float *>(make_output(api_, context, before_output_, y_shape));
-        if (is_convolution_)
-            layer_.run(args, shape, memory->of_layer);
-        else
-            layer_.run_rows(args, volume(dims(shape.begin(), shape.end() - 1)).value(), memory->of_layer);
+        layer_.run(args, shape, memory->of_layer);
         idle_->give_back(std::move(memory));
     }
 
