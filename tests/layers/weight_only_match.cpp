@@ -159,8 +159,6 @@ TEST(weight_only_match, says_why_a_product_of_floats_is_no_weight_only_layer) {
             "the scales of its weights: expected shape 5, given 3");
     EXPECT_EQ(reason([](b_ b) { b.add_bytes("z", {5}); }),
             "the zero points of its weights have shape 5, their scales scalar");
-    EXPECT_EQ(reason([](b_ b) { b.g.nodes.back().attributes["alpha"] = 2.0F; }),
-            "attributes 'alpha' and 'beta': expected 1");
     EXPECT_EQ(reason([](b_ b) { b.g.nodes.back().attributes["transA"] = std::int64_t {1}; }),
             "attribute 'transA': expected 0");
     EXPECT_EQ(reason([](b_ b) {
@@ -170,6 +168,50 @@ TEST(weight_only_match, says_why_a_product_of_floats_is_no_weight_only_layer) {
         b.g.nodes.front().attributes["axis"] = std::int64_t {1};
     }),
             "its weights have blocks along their columns");
+}
+
+TEST(weight_only_match, gemm_has_factors) {
+    auto b = narrow();
+    b.add_floats("c", {5}, 1);
+    b.g.nodes.back().inputs.push_back(b.at("c"));
+    b.g.nodes.back().attributes = {{"alpha", 0.25F}, {"beta", 3.0F}};
+    auto m = *b.find().found;
+    EXPECT_EQ(kinds_of(m), (std::vector {kind::multiply, kind::add}));
+    EXPECT_EQ(m.post_ops[0].a, std::vector {0.25F});
+    EXPECT_EQ(m.post_ops[1].a, (std::vector<float> {3, 6, 9, 12, 15}));
+    b.g.nodes.back().inputs.pop_back(); // beta is of what is not there
+    m = *b.find().found;
+    EXPECT_EQ(kinds_of(m), (std::vector {kind::multiply}));
+}
+
+/// Its bias c is made of constant integers bq: -3, -2 and so on.
+TEST(weight_only_match, a_bias_may_be_dequantized) {
+    const auto with_bias = [](auto change) {
+        auto b = narrow();
+        b.add_integers("bq", {5});
+        b.add_floats("bs", {5}, 1);
+        b.add("c", data_type::f32, dims {5});
+        b.then("DequantizeLinear", {"bq", "bs"}, {"c"}).attributes["axis"] = std::int64_t {0};
+        b.g.nodes[1].inputs.push_back(b.at("c"));
+        b["c"].consumers = {1};
+        change(b);
+        return b.find();
+    };
+    const auto unchanged = [](builder &) {};
+    const auto m = *with_bias(unchanged).found;
+    EXPECT_EQ(m.nodes, (std::vector<std::size_t> {0, 1, 2}));
+    EXPECT_EQ(m.post_ops.front().a, (std::vector<float> {-3, -4, -3, 0, 5}));
+    const auto one_scale = [](builder &b) { b.add_floats("bs", {1}, 2); };
+    EXPECT_EQ(with_bias(one_scale).found->post_ops.front().a, (std::vector<float> {-6, -4, -2, 0, 2}));
+    const std::string no_constant = "expected a constant beside 'y', given 'c'";
+    const auto why = [&](auto change) { return with_bias(change).reason; };
+    EXPECT_EQ(why([](builder &b) { b.g.nodes[2].attributes.clear(); }), no_constant); // axis 1
+    EXPECT_EQ(why([](builder &b) { b.g.nodes[2].inputs.push_back(b.at("z")); }), no_constant);
+    EXPECT_EQ(why([](builder &b) { b.add_bytes("bq", {5}); }), no_constant);
+    EXPECT_EQ(why([](builder &b) { b.add_integers("bq", {1}); }), no_constant);
+    EXPECT_EQ(why([](builder &b) { b["bs"].known.reset(); }), no_constant);
+    EXPECT_EQ(why([](builder &b) { b["c"].is_seen_outside = true; }), no_constant);
+    EXPECT_EQ(why([](builder &b) { b.then("Relu", {"c"}, {"r"}); }), no_constant);
 }
 
 TEST(weight_only_match, a_convolution_of_one_tap_is_weight_only) {

@@ -383,9 +383,30 @@ class Narrow(unittest.TestCase):
         w = layer.weights().astype(np.float64)
         np.testing.assert_allclose(given, x.astype(np.float64) @ w @ w, rtol=1e-4, atol=1e-4)
 
+    def test_factors_and_a_bias_of_integers(self):
+        """Gemm's alpha and beta, and a bias that DequantizeLinear makes of int32: one node each, whose product is that without them."""
+        random = np.random.default_rng(12)
+        constants = {"w": random.integers(-128, 128, (48, 64)).astype(np.int8), "s": random.uniform(0.01, 0.02, 48).astype(F),
+                     "bq": random.integers(-2**30, 2**30, 48).astype(np.int32), "c": random.standard_normal(48).astype(F)}
+        first = helper.make_node("DequantizeLinear", ["w", "s"], ["wf"], axis=0)
+        x = random.standard_normal((3, 64)).astype(F)
+
+        def make(bias, nodes=(), **attributes):
+            product = helper.make_node("Gemm", ["x", "wf", *bias], ["y"], transB=1, **attributes)
+            used = {i for n in (first, *nodes, product) for i in n.input}
+            return model([first, *nodes, product], {"x": (T.FLOAT, x.shape)}, {"y": (T.FLOAT, None)}, 17, {k: v for k, v in constants.items() if k in used})
+
+        integers = [helper.make_node("DequantizeLinear", ["bq", "s"], ["b"], axis=0)]
+        product = run(make([]), {"x": x})[0]
+        bias = constants["bq"].astype(F) * constants["s"]
+        for m, expected in ((make([], alpha=0.375), product * F(0.375)), (make(["c"], alpha=0.5, beta=0.3), product * F(0.5) + constants["c"] * F(0.3)),
+                            (make(["b"], integers), product + bias), (make(["b"], integers, beta=0.7), product + bias * F(0.7))):
+            self.assertEqual(operators(m, {"x": x}), {NAME: 1})
+            provider.assert_same(run(m, {"x": x})[0], expected)
+
     def test_what_is_left(self):
         def said(change, **options):
-            m = onnx.load_from_string(layer_of(6, 4, shape=[3]).model())
+            m = onnx.load_from_string(layer_of(6, 4, shape=[6]).model())  # also for transA
             change(m.graph)
             return log(m.SerializeToString(), claim="all", **options)
 
@@ -396,7 +417,7 @@ class Narrow(unittest.TestCase):
         claims, leaves = "dynquant: claims 'dq' (DequantizeLinear), 'product' (Gemm)", "dynquant: leaves 'product' (Gemm): "
         self.assertIn(claims, said(lambda g: None))
         self.assertNotIn("claims", said(lambda g: None, weight_only="off"))
-        self.assertIn(leaves + "attributes 'alpha' and 'beta': expected 1", said(lambda g: g.node[1].attribute.append(helper.make_attribute("alpha", 0.5))))
+        self.assertIn(leaves + "attribute 'transA': expected 0", said(lambda g: g.node[1].attribute.append(helper.make_attribute("transA", 1))))
         self.assertIn(leaves + "'s', of its weights, is no constant", said(given_scale))
         many = layer_of(64, 32, "MatMul", T.INT4, "block", bias=False)
         self.assertIn("leaves 'product' (MatMul): ONNX Runtime makes MatMulNBits of it", log(many.model()))

@@ -322,7 +322,6 @@ class Fusions(unittest.TestCase):
                 (four_bits, ones(4, 32), blocks, direct),
                 *(([(eight_bits, ones(4, 32), blocks, direct), (eight_bits, ones(32), {"axis": 1}, direct),
                     (four_bits, ones(4, 32), blocks, [node("Gemm", ["x", "f"], ["y"])])]) if NBITS_ARE_GENERAL else ()),
-                (four_bits, ones(4, 32).astype(np.float16), blocks, [node("Cast", ["f"], ["g"], to=FLOAT), node("Gemm", ["x", "g"], ["y"], alpha=0.5)]),
                 (four_bits, ones(4, 32), blocks, [node("Gather", ["f", "rows"], ["y"])]),
                 (rows, ones(32, 4, 1), {"axis": 2, "block_size": 16},
                  [node("Reshape", ["f", "shape"], ["g"]), node("Transpose", ["g"], ["h"], perm=[1, 0]), node("MatMul", ["x", "h"], ["y"])])):

@@ -362,6 +362,45 @@ std::string why_no_bias(const cursor &c, std::size_t bias) {
             : concat("its bias '", v.name, "' is no constant float for each filter");
 }
 
+/// What a DequantizeLinear that goes nowhere else makes of constant s32 without a zero point, or nothing.
+std::optional<std::vector<float>> dequantized_bias(const cursor &c, const value &v) {
+    const auto &g = c.g();
+    if (v.producer == none || !c.is_free(v.producer) || v.is_seen_outside || v.consumers.size() != 1)
+        return std::nullopt;
+    const auto &n = g.nodes[v.producer];
+    if (!n.is(op::dequantize_linear) || n.has(2) || v.type != data_type::f32) return std::nullopt;
+    const auto &of = g.input(n, 0).known, &scale = g.input(n, 1).known;
+    if (!of || !scale || of->type != data_type::s32 || of->shape != dims {c.from->channels}
+            || scale->type != data_type::f32)
+        return std::nullopt;
+    const auto axis = n.get("axis", std::int64_t {1});
+    if (!is_one_value(scale->shape) && (scale->shape != of->shape || (axis != 0 && axis != -1))) return std::nullopt;
+    if (n.get("block_size", std::int64_t {0}) != 0) return std::nullopt;
+    auto values = values_of<float>(*of); // rounded, as DequantizeLinear does
+    const auto scales = values_of<float>(*scale);
+    for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] *= scales[scales.size() == 1 ? 0 : i];
+    return values;
+}
+
+/// Adds the bias of a weight-only product, times Gemm's beta. Says why it cannot be taken, "" where it can.
+std::string take_bias(layer_match &m, const cursor &c) {
+    const auto index = c.from->product.inputs[2];
+    const auto &v = c.g().values[index];
+    auto values = dequantized_bias(c, v);
+    if (values)
+        m.nodes.push_back(v.producer);
+    else if (auto reason = why_no_bias(c, index); !reason.empty())
+        return reason;
+    else
+        values = values_of<float>(*v.known);
+    if (const auto beta = c.from->product.get("beta", 1.0F); beta != 1)
+        for (auto &value : *values)
+            value *= beta;
+    m.post_ops.push_back({kind::add, *std::move(values)});
+    return {};
+}
+
 /// Takes an activation, where the layer ends in what one takes.
 void take_activation(layer_match &m, const cursor &c, const table_maker &tabulate) {
     const bool is_of_bytes = m.result == result_type::bytes;
@@ -429,11 +468,9 @@ match_result find_weight_only_layer(start s, layer_match m) {
     const auto &shape = s.g.input(s.g.nodes[m.dequantize], 0).known->shape;
     s.channels = shape[has_transposed_weights(s.product) ? 0 : 1];
     if (const auto known = s.product.is(op::mat_mul) ? s.g.input(s.product, 0).shape : shape) s.rank = known->size();
-    if (s.product.has(2)) {
-        const auto bias = s.product.inputs[2];
-        if (auto reason = why_no_bias({&s, m.y}, bias); !reason.empty()) return {std::nullopt, std::move(reason)};
-        m.post_ops = {{kind::add, values_of<float>(*s.g.values[bias].known)}};
-    }
+    if (const auto alpha = s.product.get("alpha", 1.0F); alpha != 1) m.post_ops.push_back({kind::multiply, {alpha}});
+    if (s.product.has(2))
+        if (auto reason = take_bias(m, {&s, m.y}); !reason.empty()) return {std::nullopt, std::move(reason)};
     m.result = result_type::f32;
     const auto here = [&] { return cursor {&s, m.y, m.tensor != none}; };
     while (go_on(m, post_op_behind(here(), m.post_ops.empty()))) {

@@ -99,11 +99,7 @@ std::string why_not_weight_only(const graph &g, const node &product, const std::
         return "expected a Conv of one tap and one group, without strides and pads";
     if (!is_convolution && shape.size() != 2) return concat("its weights have shape ", to_string(shape));
     if (auto why = why_no_blocks(g, dequantize, has_transposed_weights(product) ? 1 : 0); !why.empty()) return why;
-    if (product.is(op::gemm)) {
-        if (product.get("transA", std::int64_t {0}) != 0) return "attribute 'transA': expected 0";
-        if (product.get("alpha", 1.0F) != 1 || (product.has(2) && product.get("beta", 1.0F) != 1))
-            return "attributes 'alpha' and 'beta': expected 1";
-    }
+    if (product.is(op::gemm) && product.get("transA", std::int64_t {0}) != 0) return "attribute 'transA': expected 0";
     return {};
 }
 
