@@ -353,6 +353,28 @@ class Residuals(unittest.TestCase):
         m = self.one(node("Add", ["t_y", "x_s"], ["y"]))
         assert_same(run(m, self.values)[0], evaluate(self.nodes, self.values | self.constants)["y"])
 
+    def test_weights_of_one_matrix_in_more_dimensions(self):
+        """y has the dimensions that numpy.matmul gives it. Zero points may have these dimensions, too."""
+        random = np.random.default_rng(13)
+        matrix, zeros = random.integers(0, 256, (8, 5)).astype(np.uint8), random.integers(0, 256, 5).astype(np.uint8)
+        shapes = itertools.product([(8,), (3, 8), (2, 3, 8), (4, 2, 3, 8), (1, 0, 8)], [(1, 8, 5), (1, 1, 8, 5)])
+        for (x, w), kind in itertools.product(shapes, range(5)):
+            zero = (np.uint8(3), np.uint8([[3]]), np.uint8([[[3]]]), zeros, zeros.reshape(*[1] * (len(w) - 1), 5))[kind]
+            constants = {"w": matrix.reshape(w), "wz": zero, "scale": F(0.01), "b": F([1, 2, 3, 4, 5])}
+            nodes = [quantize(), *product("t", zero_point="wz"), node("Add", ["t_y", "b"], ["u"]), node("Add", ["u", "r"], ["y"])]
+            y = np.matmul(np.zeros(x), np.zeros(w)).shape
+            values = {"x": random.standard_normal(x).astype(F), "r": random.standard_normal(y).astype(F)}
+            for residual in (True, False):
+                given = nodes if residual else nodes[:-1]
+                feed = values if residual else {"x": values["x"]}
+                m = model(given, types_of(feed), {"y" if residual else "u": (FLOAT, None)}, OPSET, constants)
+                with self.subTest(x=x, w=w, zero=zero.shape, residual=residual):
+                    self.assertEqual(operators(m, feed), {NAME: 1})
+                    assert_same(run(m, feed)[0], evaluate(given, feed | constants)["y" if residual else "u"])
+        several = {"w": np.stack([matrix, matrix]), "scale": F(0.01)}
+        m = model([quantize(), *product("t")], {"x": (FLOAT, (3, 8))}, {"t_y": (FLOAT, None)}, OPSET, several)
+        self.assertIn("leaves 't_product' (MatMulInteger): its weights have shape 2x8x5", log(m))
+
     def test_a_convolution_adds_what_has_its_shape(self):
         random = np.random.default_rng(6)
         nodes = [quantize(), *product("t", op="ConvInteger"), node("Add", ["t_y", "r"], ["s"]), node("Relu", ["s"], ["y"])]

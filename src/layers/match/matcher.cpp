@@ -307,6 +307,11 @@ layer_part activation_behind(const cursor &c, bool is_of_bytes) {
 
 // ---- Products ----
 
+/// Returns whether zero points of weights are one for all, with no more dimensions than these.
+bool is_for_all(const dims &shape, const dims &weights) {
+    return volume(shape) == 1 && shape.size() <= std::max<std::size_t>(weights.size(), 1);
+}
+
 /// Returns whether zero points of weights are one for each channel: a vector, or rows beside matrices.
 bool is_by_channel(const dims &shape, const dims &weights, bool is_convolution) {
     if (is_convolution) return shape == dims {weights.front()};
@@ -337,7 +342,7 @@ std::string read_product(start &s) {
         const auto &zero_point = g.input(product, 3);
         if (!zero_point.known) return concat("the zero point of its weights is ", why_unknown(zero_point));
         if (const auto &given = zero_point.known->shape;
-                !is_one_value(given) && !is_by_channel(given, shape, s.is_convolution))
+                !is_for_all(given, shape) && !is_by_channel(given, shape, s.is_convolution))
             return concat("the zero points of its weights have shape ", to_string(given));
     }
     if (!is_byte(g.input(product, 0).type)) return "the type of its input is unknown";

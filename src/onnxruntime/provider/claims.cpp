@@ -19,14 +19,19 @@ bool is_used(const value &v) {
     return v.is_seen_outside || !v.consumers.empty();
 }
 
+bool has_several_matrices(const dims &weights) {
+    return std::any_of(weights.begin(), weights.end() - 2, [](std::int64_t extent) { return extent != 1; });
+}
+
 /// A layer that can be claimed.
 match_result find_claimable_layer(const graph &g, std::size_t product, const std::vector<bool> &is_claimed) {
     const auto &n = g.nodes[product];
     auto result = find_layer(g, product, is_claimed);
     if (!result.found) return result;
     if (g.input(n, 0).is_constant()) return {std::nullopt, "its input is constant"}; // fused nodes do not receive it
-    if (const auto rank = g.input(n, 1).known->shape.size(); n.is(op::mat_mul_integer) && rank != 2)
-        return {std::nullopt, concat("its weights have rank ", rank)};
+    const auto &weights = g.input(n, 1).known->shape;
+    if (n.is(op::mat_mul_integer) && (weights.size() < 2 || has_several_matrices(weights)))
+        return {std::nullopt, concat("its weights have shape ", to_string(weights))};
     return result;
 }
 
@@ -67,6 +72,8 @@ constexpr std::size_t most_layers_without_chains = 128, longest_chain = 16;
 /// Whether a run gives a layer nothing but its x, and takes nothing but its y.
 bool takes_only_x(const graph &g, const layer_match &m) {
     if (m.tensor != none || m.before != none) return false;
+    const auto &product = g.nodes[m.product];
+    if (product.is(op::mat_mul_integer) && g.input(product, 1).known->shape.size() > 2) return false; // see y_of()
     return m.quantize != none
             || (m.x_scale == none && (m.x_zero_point == none || g.values[m.x_zero_point].known.has_value()));
 }

@@ -27,11 +27,32 @@ layers::packed_layer problem_of(const graph &g, const layer_match &m) {
     return {std::move(d), g.input(g.nodes[m.product], 1).known->data, environment::usable_features()};
 }
 
+/// How many dimensions of 1 the weights of a product have before its matrix.
+std::size_t leading_ones(const graph &g, const layer_match &m) {
+    const auto &product = g.nodes[m.product];
+    return product.is(op::mat_mul_integer) ? g.input(product, 1).known->shape.size() - 2 : 0;
+}
+
+/// The shape of y by the rules of numpy.matmul: it has the weights' dimensions of 1 that x lacks.
+dims y_of(const layers::layer &l, std::size_t ones) {
+    auto y = l.y();
+    const auto rows = std::max<std::size_t>(l.x().size(), 2) - 2; // dimensions of x before its matrix
+    if (ones > rows) y.insert(y.begin(), ones - rows, 1);
+    return y;
+}
+
+/// Allocates nothing without such dimensions.
+void *make_y(
+        const OrtApi &api, OrtKernelContext &context, std::size_t output, const layers::layer &l, std::size_t ones) {
+    return ones == 0 ? make_output(api, context, output, l.y()) : make_output(api, context, output, y_of(l, ones));
+}
+
 class compiled_layer : public fused_node {
   public:
     compiled_layer(const compile_arguments &a, const layer_match &m)
         : fused_node(a)
         , problem_(problem_of(a.g, m))
+        , ones_(leading_ones(a.g, m))
         , x_input_(index_of(a.g, m.x, a.inputs))
         , y_output_(index_of(a.g, m.y, a.outputs))
         , before_output_(m.before == none ? none : index_of(a.g, m.before, a.outputs)) {
@@ -68,14 +89,14 @@ class compiled_layer : public fused_node {
             args.tensor = static_cast<const float *>(data_of(api_, tensor));
             if (of_tensor != current->y()) {
                 const auto &d = problem_.description();
-                const unequal_summands summands {d.label, d.is_convolution, current->x(), current->y(), dims(of_tensor),
-                        d.prepare ? sizeof(float) : 1};
+                const unequal_summands summands {d.label, d.is_convolution, current->x(), y_of(*current, ones_),
+                        dims(of_tensor), d.prepare ? sizeof(float) : 1};
                 current = layer_for(summands.repeat(args, memory->repeated));
             }
         }
-        args.y = make_output(api_, context, y_output_, current->y());
+        args.y = make_y(api_, context, y_output_, *current, ones_);
         if (before_output_ != none)
-            args.before = static_cast<float *>(make_output(api_, context, before_output_, current->y()));
+            args.before = static_cast<float *>(make_y(api_, context, before_output_, *current, ones_));
         current->run(args, memory->of_layer);
         idle_.give_back(std::move(memory));
     }
@@ -112,7 +133,7 @@ class compiled_layer : public fused_node {
     }
 
     layers::packed_layer problem_;
-    std::size_t x_input_, y_output_, before_output_;
+    std::size_t ones_, x_input_, y_output_, before_output_;
     std::size_t x_zero_point_input_ = none, x_scale_input_ = none, tensor_input_ = none; // none: known, or no input
     float x_scale_ = 1;
     parallel::newest<layers::layer> layers_; // by the shape of x
@@ -124,7 +145,7 @@ class compiled_group : public fused_node {
     compiled_group(const compile_arguments &a, const std::vector<layer_match> &matches)
         : fused_node(a) {
         for (const auto &m : matches)
-            parts_.push_back({problem_of(a.g, m), index_of(a.g, m.y, a.outputs),
+            parts_.push_back({problem_of(a.g, m), leading_ones(a.g, m), index_of(a.g, m.y, a.outputs),
                     m.before == none ? none : index_of(a.g, m.before, a.outputs)});
         const auto x = a.g.nodes[a.g.values[matches.front().x].producer].inputs.front();
         x_input_ = index_of(a.g, x, a.inputs);
@@ -143,9 +164,9 @@ class compiled_group : public fused_node {
         for (std::size_t i = 0; i < parts_.size(); ++i) {
             const auto &l = *current->layers[i];
             const auto &p = parts_[i];
-            layers::layer_arguments args {memory->x.bytes.data(), make_output(api_, context, p.output, l.y()),
+            layers::layer_arguments args {memory->x.bytes.data(), make_y(api_, context, p.output, l, p.ones),
                     {memory->x.zero_points.data(), rows}, {memory->x.scales.data(), rows}};
-            if (p.before != none) args.before = static_cast<float *>(make_output(api_, context, p.before, l.y()));
+            if (p.before != none) args.before = static_cast<float *>(make_y(api_, context, p.before, l, p.ones));
             l.run(args, memory->of_layers);
         }
         idle_.give_back(std::move(memory));
@@ -153,7 +174,7 @@ class compiled_group : public fused_node {
 
     struct part {
         layers::packed_layer problem;
-        std::size_t output, before; // before: none where nobody takes what is normalized
+        std::size_t ones, output, before; // before: none where nobody takes what is normalized
     };
     /// What is prepared for one shape of x.
     struct prepared {
