@@ -109,16 +109,24 @@ std::optional<attribute> read_attribute(const OrtApi &api, const OrtOpAttr &from
     }
 }
 
+struct operator_row {
+    std::string_view name;
+    op what;
+};
+constexpr operator_row of_microsoft[] = {
+        {"BiasGelu", op::bias_gelu},
+        {"Gelu", op::gelu},
+        {"SkipLayerNormalization", op::skip_layer_normalization},
+        {"SkipSimplifiedLayerNormalization", op::skip_rms_normalization},
+};
+
 op operator_of(const node &n) {
     if (n.domain.empty() && n.op_type == "SimplifiedLayerNormalization")
         return op::rms_normalization; // before opset 23
     if (n.domain.empty()) return layers::match::operator_named(n.op_type);
     if (n.domain == "com.microsoft") {
-        constexpr std::pair<std::string_view, op> names[] = {{"Gelu", op::gelu}, {"BiasGelu", op::bias_gelu},
-                {"SkipLayerNormalization", op::skip_layer_normalization},
-                {"SkipSimplifiedLayerNormalization", op::skip_rms_normalization}};
-        const auto *const found = std::ranges::find(names, n.op_type, &std::pair<std::string_view, op>::first);
-        return found == std::end(names) ? op::other : found->second;
+        const auto *const found = std::ranges::find(of_microsoft, n.op_type, &operator_row::name);
+        return found == std::end(of_microsoft) ? op::other : found->what;
     }
     if (n.domain != "dynquant") return op::other;
     if (n.op_type == "MatMulInteger") return op::mat_mul_integer; // it means what ONNX's does
