@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 
 #include <gtest/gtest.h>
@@ -98,6 +99,19 @@ std::vector<post_op> drawn_gelu(draws &draw, std::int64_t channels) {
     return steps;
 }
 
+/// A value is saved, and taken more than once. With Tanh, or with a clip as in HardSwish.
+std::vector<post_op> drawn_function_of_saved(draws &draw, std::int64_t channels) {
+    std::vector<post_op> steps = {
+            {kind::multiply, {1e-9F}}, {kind::add, draw.floats(channels)}, {kind::save}, {kind::multiply, {0.125F}}};
+    if (draw.coin()) steps.insert(steps.end() - 1, {{kind::multiply_saved}, {kind::multiply_saved}});
+    if (draw.coin()) steps.push_back({kind::add_saved});
+    steps.push_back({kind::add, {0.5F}});
+    steps.push_back(draw.coin() ? post_op {draw.coin() ? kind::tanh : kind::sigmoid} : post_op {kind::clip, {0}, {1}});
+    steps.push_back({kind::multiply_saved});
+    steps.push_back({draw.coin() ? kind::multiply_saved : kind::add_saved});
+    return steps;
+}
+
 std::vector<post_op_view> views_of(const std::vector<post_op> &steps) {
     std::vector<post_op_view> views;
     for (const auto &s : steps)
@@ -111,7 +125,8 @@ TEST(epilogue, are_the_operators_one_by_one) {
         for (const std::int64_t positions : {1, 2, 7, 8, 15, 16, 17, 33}) {
             const auto steps = draw.coin() ? drawn_steps(draw, channels)
                     : draw.coin()          ? drawn_chain(draw, channels)
-                                           : drawn_gelu(draw, channels);
+                    : draw.coin()          ? drawn_gelu(draw, channels)
+                                           : drawn_function_of_saved(draw, channels);
             const auto views = views_of(steps);
             const auto sums = draw.integers(positions * channels), bias = draw.integers(channels);
             const auto tensor = draw.floats(positions * channels);
@@ -145,7 +160,9 @@ TEST(epilogue, of_planes) {
     constexpr std::int64_t channels = 5, first = 2; // of the parameters
     for (const std::int64_t positions : {1, 7, 8, 63, 64, 65, 100, 128, 130, 256, 300, 521})
         for (int i = 0; i < 8; ++i) {
-            const auto steps = i % 2 == 0 ? drawn_steps(draw, first + channels) : drawn_chain(draw, first + channels);
+            const auto steps = i % 3 == 0 ? drawn_steps(draw, first + channels)
+                    : i % 3 == 1          ? drawn_chain(draw, first + channels)
+                                          : drawn_function_of_saved(draw, first + channels);
             const auto views = views_of(steps);
             const auto plane = positions + 3, y_plane = positions + 1; // y: a 77 behind each channel
             const auto sums = draw.integers(channels * plane), bias = draw.integers(first + channels);
@@ -273,45 +290,121 @@ TEST(epilogue, nan_stays) {
         }
 }
 
-/// The error function of floats, by the loops of an instruction set.
-std::vector<float> erf_of(const std::vector<float> &x, const epilogue_loops &loops) {
+/// A curve of floats, by the loops of an instruction set.
+std::vector<float> curve_of(kind what, const std::vector<float> &x, const epilogue_loops &loops) {
     std::vector<float> y(x.size());
-    const std::vector<post_op_view> steps {{kind::erf}};
+    const std::vector<post_op_view> steps {{what}};
     const auto count = static_cast<std::int64_t>(x.size());
     const parallel::float_control control;
     loops.rows({steps}, {x.data(), true, count, y.data(), count, 1}, {0, 1});
     return y;
 }
 
-// Every 257th float, both signs, next to std::erf in f64. Of all floats the largest error is 1.0013 units in the last
-// place, at 1.19978797.
-TEST(epilogue, erf_is_within_its_bound) {
+/// In units in the last place of the exact value, of which subnormal ones have 2^-149.
+double error_of(float given, double right) {
+    int exponent = 0;
+    std::frexp(right, &exponent);
+    return std::abs(static_cast<double>(given) - right) / std::ldexp(1.0, std::max(exponent - 24, -149));
+}
+
+struct curve {
+    kind what;
+    double (*right)(double);
+    double bound;
+    float worst; // where the error is largest
+};
+
+const curve curves[] = {{kind::erf, [](double x) { return std::erf(x); }, 1.0013, 1.19978797F},
+        {kind::tanh, [](double x) { return std::tanh(x); }, 1.2134, 0.633705437F},
+        {kind::sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }, 1.9991, -3.44991800e-4F}};
+
+// Next to f64. `stride` is 1 for all floats, of which each curve's bound is that of the largest error: it takes
+// minutes.
+TEST(epilogue, curves_are_within_their_bounds) {
+    constexpr std::uint32_t stride = 257, most = 0x7f800000;
+    for (const auto &of : curves) {
+        EXPECT_GT(error_of(curve_of(of.what, {of.worst}, *functions().front().code)[0], of.right(of.worst)),
+                of.bound - 2e-4);
+        for (const std::uint32_t sign : {0U, 0x80000000U}) {
+            double worst = 0;
+            float before = 0;
+            std::vector<float> x;
+            for (std::uint32_t i = 0; i <= most; i += std::min(stride, most - i + 1)) {
+                x.push_back(std::bit_cast<float>(i | sign));
+                if (x.size() < 65536 && i + stride <= most) continue;
+                const auto y = curve_of(of.what, x, *functions().front().code);
+                for (std::size_t j = 0; j < x.size(); ++j)
+                    worst = std::max(worst, error_of(y[j], of.right(static_cast<double>(x[j]))));
+                if (of.what != kind::erf) { // no step goes back, from one float to any larger one
+                    EXPECT_TRUE(sign == 0 ? std::ranges::is_sorted(y) : std::ranges::is_sorted(y, std::greater()));
+                    if (i >= 65536 * stride) {
+                        EXPECT_TRUE(sign == 0 ? before <= y.front() : before >= y.front());
+                    }
+                    before = y.back();
+                }
+                x.clear();
+            }
+            EXPECT_LT(worst, of.bound);
+        }
+    }
+}
+
+TEST(epilogue, curves_have_the_same_bits_on_every_instruction_set) {
     std::vector<float> x;
-    for (std::uint32_t i = 0; i < 0x7f800000; i += 257)
+    for (std::uint32_t i = 0; i < 0x7f800000; i += 30011)
         for (const std::uint32_t sign : {0U, 0x80000000U})
             x.push_back(std::bit_cast<float>(i | sign));
-    const auto y = erf_of(x, *functions().front().code);
-    double worst = 0;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-        const double right = std::erf(static_cast<double>(x[i]));
-        int exponent = 0;
-        std::frexp(right, &exponent);
-        const double ulp = std::ldexp(1.0, std::max(exponent - 24, -149));
-        worst = std::max(worst, std::abs(static_cast<double>(y[i]) - right) / ulp);
-    }
-    EXPECT_LT(worst, 1.0013);
+    for (const auto &of : curves)
+        for (const auto &by : functions()) {
+            const auto y = curve_of(of.what, x, *by.code);
+            for (std::size_t i = 0; i < x.size(); ++i)
+                ASSERT_EQ(bits(y[i]), bits(test::oracle::after(std::vector<post_op> {{of.what}}, x[i], 0, 1)))
+                        << by.name << ", " << x[i];
+        }
 }
 
 TEST(epilogue, erf_of_limits) {
     const auto infinity = std::numeric_limits<float>::infinity();
     const std::vector<float> x {0.0F, -0.0F, infinity, -infinity, 4, -4, 80000 * 0x1p-149F, 0.921875F};
     for (const auto &by : functions()) {
-        const auto y = erf_of(x, *by.code);
+        const auto y = curve_of(kind::erf, x, *by.code);
         for (std::size_t i = 0; i < 6; ++i)
             EXPECT_EQ(bits(y[i]), bits(i < 2 ? x[i] : std::copysign(1.0F, x[i]))) << i;
         EXPECT_EQ(y[6], 90270 * 0x1p-149F);      // 2 / sqrt(pi) times as large, 90270.3
         EXPECT_NEAR(y[7], 0.8076737F, 0x1p-23F); // where the branches meet
-        EXPECT_TRUE(std::isnan(erf_of({std::numeric_limits<float>::quiet_NaN()}, *by.code)[0]));
+        EXPECT_TRUE(std::isnan(curve_of(kind::erf, {std::numeric_limits<float>::quiet_NaN()}, *by.code)[0]));
+    }
+}
+
+TEST(epilogue, tanh_of_limits) {
+    const auto infinity = std::numeric_limits<float>::infinity(), most = std::numeric_limits<float>::max();
+    for (const auto &by : functions()) {
+        // Less than 9.0109 has a result below 1 - 2^-25, the others round to 1.
+        const std::vector<float> x {0.0F, -0.0F, 80000 * 0x1p-149F, -1e-30F, 9.02F, 10, 11, most, infinity};
+        const auto y = curve_of(kind::tanh, x, *by.code);
+        for (std::size_t i = 0; i < x.size(); ++i)
+            EXPECT_EQ(bits(y[i]), bits(i < 4 ? x[i] : 1.0F)) << x[i];
+        EXPECT_EQ(curve_of(kind::tanh, {-infinity}, *by.code)[0], -1);
+        EXPECT_LT(curve_of(kind::tanh, {9}, *by.code)[0], 1);
+        EXPECT_NEAR(curve_of(kind::tanh, {0.625F}, *by.code)[0], 0.5545997F, 0x1p-24F); // where the branches meet
+        EXPECT_TRUE(std::isnan(curve_of(kind::tanh, {std::numeric_limits<float>::quiet_NaN()}, *by.code)[0]));
+    }
+}
+
+// exp(-103.9) is 0.5374 * 2^-149, and exp(-104) less than half of 2^-149.
+TEST(epilogue, sigmoid_of_limits) {
+    const auto infinity = std::numeric_limits<float>::infinity(), most = std::numeric_limits<float>::max();
+    for (const auto &by : functions()) {
+        const std::vector<float> x {0.0F, -0.0F, 1e-30F, -80000 * 0x1p-149F, 17.4F, 104, most, infinity, -104, -105,
+                -most, -infinity, -103.9F};
+        const std::vector<float> expected {0.5F, 0.5F, 0.5F, 0.5F, 1, 1, 1, 1, 0, 0, 0, 0, 0x1p-149F};
+        const auto y = curve_of(kind::sigmoid, x, *by.code);
+        for (std::size_t i = 0; i < x.size(); ++i)
+            EXPECT_EQ(bits(y[i]), bits(expected[i])) << x[i];
+        const double subnormal = curve_of(kind::sigmoid, {-87.5F}, *by.code)[0];
+        EXPECT_NEAR(subnormal * 0x1p149, std::exp(-87.5) * 0x1p149, 1);
+        EXPECT_LT(curve_of(kind::sigmoid, {16}, *by.code)[0], 1);
+        EXPECT_TRUE(std::isnan(curve_of(kind::sigmoid, {std::numeric_limits<float>::quiet_NaN()}, *by.code)[0]));
     }
 }
 

@@ -118,14 +118,30 @@ std::vector<std::uint32_t> sums_of(const geometry &g, const std::vector<std::uin
     return sums;
 }
 
+namespace {
+
+float polynomial(std::initializer_list<float> terms, float at) {
+    float sum = 0; // fma(0, at, term) is the first term
+    for (const auto term : terms)
+        sum = std::fma(sum, at, term);
+    return sum;
+}
+
+/// 2^64 / (1 + exp(a))
+float scaled_complement(float a) {
+    // The product is exact in double, and rounded once.
+    const auto n = static_cast<float>(std::nearbyint(double {a} * double {1.44269504F}));
+    const float f = std::fma(-n, 1.42860677e-6F, std::fma(-n, 6.93145752e-1F, a));
+    const float power = std::ldexp(1.0F, -static_cast<int>(n));
+    const float g = polynomial({1.38144696e-3F, 8.36878037e-3F, 4.16683927e-2F, 1.66665196e-1F, 4.99999940e-1F, 1}, f);
+    const float less_1 = std::fma(f, g, power), denominator = 1 + less_1;
+    return std::ldexp(1.0F, 64 - static_cast<int>(n)) / denominator;
+}
+
+} // namespace
+
 float error_function(float x) {
     const float a = std::isnan(x) ? x : std::min(std::abs(x), 3.925F), square = a * a;
-    const auto polynomial = [](std::initializer_list<float> terms, float at) {
-        float sum = 0; // fma(0, at, term) is the first term
-        for (const auto term : terms)
-            sum = std::fma(sum, at, term);
-        return sum;
-    };
     float y = 0;
     if (a > 0.921875F) {
         const float power = -std::fma(polynomial({1.72948930e-5F, -3.83208680e-4F, 3.88393435e-3F, -2.42545605e-2F,
@@ -145,6 +161,21 @@ float error_function(float x) {
                 a, a);
     }
     return std::copysign(y, x);
+}
+
+float hyperbolic_tangent(float x) {
+    const float a = std::isnan(x) ? x : std::min(std::abs(x), 10.0F), square = a * a;
+    if (a > 0.625F) return std::copysign(std::fma(scaled_complement(a + a), -0x1p-63F, 1.0F), x);
+    const float p =
+            polynomial({-5.70498780e-3F, 2.06390880e-2F, -5.37397154e-2F, 1.33314401e-1F, -3.33332819e-1F}, square);
+    const float factor = p * square;
+    return std::copysign(std::fma(factor, a, a), x);
+}
+
+float logistic(float x) {
+    if (std::isnan(x)) return x;
+    const float complement = scaled_complement(std::min(std::abs(x), 104.0F));
+    return x < 0 ? complement * 0x1p-64F : std::fma(complement, -0x1p-64F, 1.0F);
 }
 
 } // namespace dynquant::test::oracle

@@ -107,6 +107,10 @@ std::vector<std::uint32_t> sums_of(const geometry &g, const std::vector<std::uin
 /// erf(x) as src/layers/epilogue/isa/erf.hpp states it.
 float error_function(float x);
 
+/// As src/layers/epilogue/isa/sigmoid.hpp states them.
+float hyperbolic_tangent(float x);
+float logistic(float x);
+
 /// x_scale: by which the factors of `scale` are multiplied. tensor: the element that add_tensor adds.
 template <typename Steps>
 float after(const Steps &steps, float x, std::int64_t channel, float x_scale, float tensor = 0) {
@@ -136,6 +140,9 @@ float after(const Steps &steps, float x, std::int64_t channel, float x_scale, fl
             case kind::leaky_relu: x = x < 0 ? x * a : x; break;
             case kind::save: saved = x; break;
             case kind::erf: x = error_function(x); break;
+            case kind::tanh: x = hyperbolic_tangent(x); break;
+            case kind::sigmoid: x = logistic(x); break;
+            case kind::add_saved: x = x + saved; break;
             case kind::multiply_saved: x = x * (s.a.empty() ? saved : saved * a); break;
             case kind::look_up: x = s.table[bits_of_real(data_type::f16, x)]; break;
         }

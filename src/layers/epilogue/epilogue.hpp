@@ -23,8 +23,11 @@ enum class post_op_kind {
     round,          // to the nearest integer, ties to even
     leaky_relu,     // v < 0 ? v * a : v
     erf,            // the error function by isa/erf.hpp
-    save,           // keeps v for the next multiply_saved
-    multiply_saved, // v * (the value that was saved, once, * a, which is one)
+    tanh,           // the hyperbolic tangent by isa/sigmoid.hpp
+    sigmoid,        // 1 / (1 + exp(-v)), likewise
+    save,           // keeps v, in place of what was kept
+    add_saved,      // v + the value that was saved
+    multiply_saved, // v * (the value that was saved * a, which is one)
     look_up,        // the table's element at the bits of v as float16
 };
 

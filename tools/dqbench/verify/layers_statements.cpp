@@ -70,7 +70,10 @@ std::vector<layers::post_op> draw_steps(const chain &c, reals how, std::int64_t 
             case kind::scale: // no chain has it; the plan tells which `multiply` becomes one
             case kind::round:
             case kind::save:
-            case kind::erf: break;
+            case kind::add_saved:
+            case kind::erf:
+            case kind::tanh:
+            case kind::sigmoid: break;
             case kind::multiply_saved:
                 if (steps.back().what == kind::add && draw.number(0, 1) == 0) s.a = {0.5F};
                 break;
@@ -278,6 +281,15 @@ const std::vector<chain> &chains() {
             {"gelu", {multiply, add, save, divide, erf, add, multiply_saved}},
             {"layer_normalization", {multiply, add}, result_type::f32, false, false, chain::normalization::layer},
             {"rms_normalization", {multiply}, result_type::f32, false, false, chain::normalization::rms},
+            {"gelu_by_tanh",
+                    {multiply, add, save, multiply_saved, multiply_saved, multiply, add_saved, multiply, tanh, add,
+                            multiply_saved}},
+            {"fast_gelu",
+                    {multiply, add, save, multiply_saved, multiply, add, multiply_saved, tanh, add, multiply_saved,
+                            multiply}},
+            {"swish", {multiply, add, save, multiply, sigmoid, multiply_saved}},
+            {"tanh", {multiply, add, tanh}},
+            {"sigmoid", {multiply, add, sigmoid}},
             {"bytes_by_multiply->u8", {multiply, saturate}, bytes},
             {"bytes_by_multiply->s8", {multiply, saturate}, bytes, true},
             {"bytes_by_two_multipliers->s8", {multiply, multiply, saturate}, bytes, true},

@@ -12,6 +12,7 @@
 #include "layers/epilogue/epilogue.hpp"
 #include "layers/epilogue/isa/erf.hpp"
 #include "layers/epilogue/isa/normalize.hpp"
+#include "layers/epilogue/isa/sigmoid.hpp"
 #include "parallel/parallel.hpp"
 #include "targets/simd.hpp"
 
@@ -134,11 +135,23 @@ template <typename V>
     return V::load(values);
 }
 
-/// A function, so that its instructions are there once. The vectors of a tile are independent chains.
+/// Whether it is a function of many instructions.
+inline bool is_curve(post_op_kind what) {
+    return what == post_op_kind::erf || what == post_op_kind::tanh || what == post_op_kind::sigmoid;
+}
+
+/// A function, so that the instructions of curves are there once. The vectors of a tile are independent chains.
 template <typename V, int count>
-[[gnu::noinline]] void replace_by_erf(typename V::reals (&x)[count]) {
-    for (auto &each : x)
-        each = erf<V>(each);
+[[gnu::noinline]] void replace_by_curve(post_op_kind what, typename V::reals (&x)[count]) {
+    if (what == post_op_kind::erf)
+        for (auto &each : x)
+            each = erf<V>(each);
+    else if (what == post_op_kind::tanh)
+        for (auto &each : x)
+            each = tanh<V>(each);
+    else
+        for (auto &each : x)
+            each = sigmoid<V>(each);
 }
 
 /// The commonest first post-ops, which are one pass: x * factor + summand; then its clip, or clip(x * slope + offset) *
@@ -148,7 +161,7 @@ struct fused_post_ops {
 
     explicit fused_post_ops(const epilogue &by)
         : rest(by.post_ops) {
-        if (std::ranges::count(rest, kind::erf, &post_op_view::what) != 0) return; // only `none` has code for it
+        if (std::ranges::any_of(rest, is_curve, &post_op_view::what)) return; // only `none` has code for it
         const auto *multiply = next(kind::multiply);
         const bool takes_scale = by.row_stride == 0 || by.first_rows;
         if (!multiply && takes_scale && (multiply = next(kind::scale))) x_scales = by.x_scales;
@@ -181,6 +194,14 @@ struct fused_post_ops {
         return step;
     }
 
+    /// Whether the rest takes what was saved before it.
+    bool takes_saved() const {
+        const auto step = std::ranges::find_if(rest, [](const post_op_view &s) {
+            return s.what == kind::save || s.what == kind::add_saved || s.what == kind::multiply_saved;
+        });
+        return step != rest.end() && step->what != kind::save;
+    }
+
     void set_clip(const post_op_view &clip) {
         lower = clip.a[0];
         upper = clip.b[0];
@@ -190,7 +211,7 @@ struct fused_post_ops {
         const auto before = rest;
         const auto *const save = next(kind::save), *const multiply = next(kind::multiply, 1);
         const auto *const add = next(kind::add, 1), *const clip = next(kind::clip);
-        if (!save || !add || !clip || !next(kind::multiply_saved, 0)) {
+        if (!save || !add || !clip || !next(kind::multiply_saved, 0) || takes_saved()) {
             rest = before;
             return;
         }
@@ -265,17 +286,20 @@ template <fused_post_ops::ending what, typename V, tiling of>
             return for_each_vector<V, of>(
                     t, [&](reals x, int i) { return V::select_less(x, V::splat(0.0F), x * a.at(i), x); });
         }
-        case kind::erf: {
+        case kind::erf:
+        case kind::tanh:
+        case kind::sigmoid: {
             if constexpr (what != fused_post_ops::ending::none) return;
             vectors_of_tile<V, of> copy; // the tile itself stays in registers for other post-ops
             for_each_vector<V, of>(t, [&](reals x, int i) { return copy[i] = x; });
-            replace_by_erf<V>(copy);
+            replace_by_curve<V>(step.what, copy);
             return for_each_vector<V, of>(t, [&](reals, int i) { return copy[i]; });
         }
         case kind::save: {
             // No memmove, as that would keep the tile in memory.
             return for_each_vector<V, of>(t, [&](reals x, int i) { return saved[i] = x; });
         }
+        case kind::add_saved: return for_each_vector<V, of>(t, [&](reals x, int i) { return x + saved[i]; });
         case kind::multiply_saved: {
             const auto a = V::splat(step.a.empty() ? 1.0F : step.a[0]);
             return for_each_vector<V, of>(t, [&](reals x, int i) { return x * (saved[i] * a); });
