@@ -360,11 +360,13 @@ TEST(fusion, not_where_a_value_is_wanted_elsewhere) {
     expect_not_fused(c.then("Relu"), "value 'v3': expected one node that takes it, given 2");
 }
 
-TEST(fusion, not_by_multipliers_that_are_no_constants) {
-    auto by_itself = product().cast(type::float32);
-    by_itself.then("Mul", {by_itself.last});
-    expect_not_fused(by_itself.quantize(type::int8), "value 'v3': expected one node that takes it, given 2");
+TEST(fusion, by_itself) {
+    auto square = product().cast(type::float32).mul(0.01F);
+    square.then("Mul", {square.last});
+    expect_one_layer(square.quantize(type::int8), "fully connected");
+}
 
+TEST(fusion, not_by_multipliers_that_are_no_constants) {
     auto by_run = product().cast(type::float32); // of one value it is a scale of x
     by_run.g.inputs.push_back({"m", type::float32, dims {columns}});
     by_run.then("Mul", {"m"});

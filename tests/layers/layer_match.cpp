@@ -414,15 +414,186 @@ TEST(layer_match, takes_gelu_in_all_its_forms) {
     EXPECT_EQ(kinds_of(m), inside);
     EXPECT_EQ(m.post_ops[1].a, std::vector {std::sqrt(2.0F)});
     EXPECT_EQ(m.post_ops[4].a, std::vector {0.5F});
-    one_node.g.nodes.back().attributes["approximate"] = std::string("tanh");
-    EXPECT_EQ(end_of(one_node), "node 'Gelu_2' (Gelu): attribute 'approximate': expected none, given tanh");
+    one_node.g.nodes.back().attributes["approximate"] = std::string("sigmoid");
+    EXPECT_EQ(end_of(one_node), "node 'Gelu_2' (Gelu): attribute 'approximate': expected none or tanh, given sigmoid");
 }
 
-/// HardSwish saves x, too.
+const std::vector tanh_gelu {kind::save, kind::multiply_saved, kind::multiply_saved, kind::multiply, kind::add_saved,
+        kind::multiply, kind::tanh, kind::add, kind::multiply_saved};
+
+// (0.5 x) (1 + Tanh(0.797... (x + 0.044715 x^3))), where x^3 is a Pow or two Muls.
+TEST(layer_match, takes_gelu_by_tanh_in_all_its_forms) {
+    const auto exported = [](bool has_power) {
+        auto b = floats();
+        for (const auto &[name, value] : std::vector<std::pair<const char *, float>> {
+                     {"three", 3}, {"c", 0.044715F}, {"root", 0.797884524F}, {"one", 1}, {"half", 0.5F}})
+            b.add_floats(name, {}, value);
+        if (has_power) {
+            b.then("Pow", {"f", "three"}, {"p"});
+        } else {
+            b.then("Mul", {"f", "f"}, {"s"});
+            b.then("Mul", {"s", "f"}, {"p"});
+        }
+        b.then("Mul", {"p", "c"}, {"m"});
+        b.then("Add", {"f", "m"}, {"a"});
+        b.then("Mul", {"a", "root"}, {"r"});
+        b.then("Tanh", {"r"}, {"t"});
+        b.then("Add", {"t", "one"}, {"o"});
+        b.then("Mul", {"f", "half"}, {"h"});
+        b.then("Mul", {"h", "o"}, {"y"});
+        return b;
+    };
+    const auto node = after(floats(), "Gelu", {"f"});
+    auto by_tanh = node;
+    by_tanh.g.nodes.back().attributes["approximate"] = std::string("tanh");
+    for (const auto &b : {exported(true), exported(false), by_tanh}) {
+        const auto m = *b.find().found;
+        EXPECT_EQ(m.nodes.size(), b.g.nodes.size());
+        ASSERT_EQ(kinds_of(m), tanh_gelu);
+        EXPECT_EQ(m.post_ops[3].a, std::vector {0.044715F});
+        EXPECT_EQ(m.post_ops[5].a, std::vector {0.797884524F}); // the root in f32 of 0.636619747, which is 2 / pi
+        EXPECT_EQ(m.post_ops[7].a, std::vector {1.0F});
+        EXPECT_EQ(m.post_ops[8].a, std::vector {0.5F});
+    }
+    // Half of x is seen elsewhere, another node takes x, or what functions make of it is seen.
+    auto b = exported(true);
+    b["h"].is_seen_outside = true;
+    EXPECT_EQ(end_of(b), "value 'f': expected one node that takes it, given 3");
+    b = exported(true);
+    b.then("Abs", {"f"}, {"other"});
+    EXPECT_EQ(end_of(b), "value 'f': expected one node that takes it, given 4");
+    b = exported(true);
+    b["t"].is_seen_outside = true;
+    EXPECT_EQ(end_of(b), "value 'f': expected one node that takes it, given 3");
+}
+
+// 0.5 (x (1 + Tanh(x (0.797885 + 0.035677 x^2)))), behind a bias or not.
+TEST(layer_match, takes_fast_gelu) {
+    const std::vector steps {kind::save, kind::multiply_saved, kind::multiply, kind::add, kind::multiply_saved,
+            kind::tanh, kind::add, kind::multiply_saved, kind::multiply};
+    const auto fast_gelu = [](const names &inputs) {
+        auto b = floats();
+        b.add_floats("bias", {5});
+        b = after(b, "FastGelu", inputs);
+        b.g.nodes.back().what = op::fast_gelu;
+        return b;
+    };
+    for (const auto &inputs : {names {"f"}, names {"f", ""}}) {
+        const auto m = *fast_gelu(inputs).find().found;
+        EXPECT_EQ(kinds_of(m), steps);
+        EXPECT_EQ(m.post_ops[2].a, std::vector {0.035677F});
+        EXPECT_EQ(m.post_ops[3].a, std::vector {0.797885F});
+        EXPECT_EQ(m.post_ops[6].a, std::vector {1.0F});
+        EXPECT_EQ(m.post_ops[8].a, std::vector {0.5F});
+    }
+    auto biased = steps;
+    biased.insert(biased.begin(), kind::add);
+    const auto m = *fast_gelu({"f", "bias"}).find().found;
+    EXPECT_EQ(kinds_of(m), biased);
+    EXPECT_EQ(m.post_ops[0].a.size(), 5U);
+    EXPECT_EQ(end_of(fast_gelu({"f", "other"})),
+            "node 'FastGelu_2' (FastGelu): expected a constant beside 'f', given 'other'");
+    EXPECT_EQ(end_of(fast_gelu({"bias", "f"})), "node 'FastGelu_2' (FastGelu): expected 'f' as its first input");
+}
+
+// x Sigmoid(alpha x), as several nodes, or one of either domain.
+TEST(layer_match, takes_swish_in_all_its_forms) {
+    auto nodes = floats();
+    nodes.then("Sigmoid", {"f"}, {"s"});
+    nodes.then("Mul", {"f", "s"}, {"y"});
+    EXPECT_EQ(kinds_of(*nodes.find().found), (std::vector {kind::save, kind::sigmoid, kind::multiply_saved}));
+    const auto alpha = [](op what, std::optional<float> given) {
+        auto b = after(floats(), "Swish", {"f"});
+        b.g.nodes.back().what = what;
+        if (given) b.g.nodes.back().attributes["alpha"] = *given;
+        const auto m = *b.find().found;
+        EXPECT_EQ(kinds_of(m), (std::vector {kind::save, kind::multiply, kind::sigmoid, kind::multiply_saved}));
+        return m.post_ops[1].a.front();
+    };
+    EXPECT_EQ(alpha(op::swish, std::nullopt), 1);
+    EXPECT_EQ(alpha(op::swish, 1.5F), 1.5F);
+    EXPECT_EQ(alpha(op::quick_gelu, std::nullopt), 1.702F);
+    EXPECT_EQ(alpha(op::quick_gelu, 1.0F), 1);
+}
+
+TEST(layer_match, takes_curves_and_goes_on_to_bytes) {
+    for (const auto &[name, what] : std::vector<std::pair<const char *, kind>> {
+                 {"Erf", kind::erf}, {"Tanh", kind::tanh}, {"Sigmoid", kind::sigmoid}}) {
+        auto b = after(floats(), name, {"f"});
+        EXPECT_EQ(kinds_of(*b.find().found), std::vector {what});
+        b.add_floats("y_scale", {}, 1);
+        b.add_bytes("y_zero_point", {}, 0, data_type::s8);
+        quantize(b, "v", "y");
+        EXPECT_EQ(kinds_of(*b.find().found), (std::vector {what, kind::saturate}));
+    }
+}
+
+TEST(layer_match, takes_powers_of_two_and_three) {
+    const auto power = [](float exponent, const dims &shape = {}) {
+        auto b = floats();
+        b.add_floats("e", shape, exponent);
+        return after(b, "Pow", {"f", "e"});
+    };
+    EXPECT_EQ(kinds_of(*power(2).find().found), (std::vector {kind::save, kind::multiply_saved}));
+    EXPECT_EQ(kinds_of(*power(3, {1}).find().found),
+            (std::vector {kind::save, kind::multiply_saved, kind::multiply_saved}));
+    const std::string at = "node 'Pow_2' (Pow): ";
+    EXPECT_EQ(end_of(power(2.5F)), at + "'e': expected 2 or 3, given 2.5");
+    EXPECT_EQ(end_of(power(2, {5})), at + "'e': expected a constant float of one value");
+    EXPECT_EQ(end_of(after(floats(), "Pow", {"f", "other"})), at + "'other': expected a constant float of one value");
+    auto b = floats();
+    b.add_floats("e", {}, 2);
+    EXPECT_EQ(end_of(after(b, "Pow", {"e", "f"})), at + "expected 'f' as its first input");
+}
+
+// Each node of a value's function may take the value again.
+TEST(layer_match, adds_and_multiplies_a_value_by_its_function) {
+    const auto steps = [](const std::vector<names> &nodes) {
+        auto b = floats();
+        b.add_floats("c", {}, 2);
+        for (const auto &n : nodes) // operator, inputs, output
+            b.then(n.front().c_str(), {n.begin() + 1, n.end() - 1}, {n.back()});
+        const auto m = b.find().found;
+        return m->nodes.size() == b.g.nodes.size() ? kinds_of(*m) : std::vector<kind> {};
+    };
+    EXPECT_EQ(steps({{"Mul", "f", "f", "y"}}), (std::vector {kind::save, kind::multiply_saved}));
+    EXPECT_EQ(steps({{"Add", "f", "f", "y"}}), (std::vector {kind::save, kind::add_saved}));
+    EXPECT_EQ(steps({{"Relu", "f", "r"}, {"Add", "r", "f", "y"}}),
+            (std::vector {kind::save, kind::clip, kind::add_saved}));
+    EXPECT_EQ(steps({{"Mul", "f", "c", "m"}, {"Relu", "f", "r"}, {"Mul", "r", "m", "p"}, {"Add", "f", "p", "y"}}),
+            (std::vector {kind::save, kind::clip, kind::multiply_saved, kind::add_saved}));
+    EXPECT_EQ(steps({{"Relu", "f", "r"}, {"Tanh", "f", "t"}, {"Mul", "r", "t", "y"}}), std::vector<kind> {});
+    EXPECT_EQ(steps({{"Relu", "f", "r"}, {"Sub", "r", "f", "y"}}), std::vector<kind> {});
+}
+
+/// A function may save the value itself, not one that others make of it.
 TEST(layer_match, saves_one_value_at_a_time) {
     auto b = floats();
     b.then("HardSwish", {"f"}, {"h"});
     b.then("Mul", {"f", "h"}, {"y"});
+    EXPECT_EQ(kinds_of(*b.find().found),
+            (std::vector {
+                    kind::save, kind::multiply, kind::add, kind::clip, kind::multiply_saved, kind::multiply_saved}));
+    b = floats();
+    b.then("Relu", {"f"}, {"r"});
+    b.then("HardSwish", {"r"}, {"h"});
+    b.then("Mul", {"f", "h"}, {"y"});
+    EXPECT_EQ(end_of(b), "value 'f': expected one node that takes it, given 2");
+}
+
+/// Also within a function of a value.
+TEST(layer_match, adds_one_tensor) {
+    auto b = floats();
+    for (const char *name : {"t1", "t2"}) {
+        b.add(name, data_type::f32, dims {3, 5});
+        b[name].is_summand = true;
+    }
+    b.then("Add", {"f", "t1"}, {"a"});
+    auto one = b;
+    one.then("Mul", {"f", "a"}, {"y"});
+    EXPECT_EQ(kinds_of(*one.find().found), (std::vector {kind::save, kind::add_tensor, kind::multiply_saved}));
+    b.then("Add", {"a", "t2"}, {"a2"});
+    b.then("Mul", {"f", "a2"}, {"y"});
     EXPECT_EQ(end_of(b), "value 'f': expected one node that takes it, given 2");
 }
 
@@ -578,6 +749,7 @@ TEST(layer_match, activations_are_tables) {
 TEST(layer_match, activations_are_the_callers_choice) {
     EXPECT_EQ(activation(true, true, "Tanh").find().found->nodes.size(), 3U);
     EXPECT_EQ(activation(false, true, "Tanh").find().found->nodes.size(), 2U);
+    EXPECT_EQ(activation(false, false, "Tanh").find().found->nodes.size(), 4U); // of floats it is a post-op
 }
 
 TEST(layer_match, a_part_of_an_activation_is_none) {
@@ -710,7 +882,7 @@ class random_graph {
     }
 
     std::string add_step(const std::string &y) {
-        switch (pick(9)) {
+        switch (pick(12)) {
             case 0: return then("Relu", {y});
             case 1: return then("HardSwish", {y});
             case 2: return then("Add", {y, one_in(4) ? "rows" : "by_channel"});
@@ -718,6 +890,10 @@ class random_graph {
             case 4: return then("Mul", {y, then("HardSigmoid", {y})});
             case 5: return then("Mul", {y, then("HardSwish", {then("Add", {y, "one"})})});
             case 6: return then("Mul", {y, "c1"});
+            case 8: return then(one_in(2) ? "Tanh" : "Sigmoid", {y});
+            case 9: return then(one_in(2) ? "Mul" : "Add", {y, one_in(4) ? y : then("Swish", {y})});
+            case 10:
+                return then("Mul", {then("Mul", {y, "c2"}), then("Add", {y, then("Mul", {then("Mul", {y, y}), y})})});
             case 7: return one_in(3) ? then("Abs", {y}) : then("PRelu", {y, one_in(4) ? "rows" : "by_channel"});
             default:
                 return floats_.empty() || !one_in(2) ? then("Div", {y, "by_channel"})

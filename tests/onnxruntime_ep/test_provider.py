@@ -474,6 +474,61 @@ class Matching(unittest.TestCase):
         m = model(biased, {"x": (FLOAT, rows.shape)}, {"y": (FLOAT, None)}, 20, self.constants({k: constants[k] for k in ("root", "one", "half", "bias")}))
         np.testing.assert_array_equal(results["BiasGelu"], run(m, {"x": rows}, provider=False, optimized=False)[0])
 
+    CURVED = np.concatenate([np.random.default_rng(8).standard_normal(1000) * deviation
+                             for deviation in (1e-3, 0.1, 1, 4, 20, 60)]).astype(np.float32)
+
+    def of_values(self, steps, opset=20, constants=None, *, values=CURVED, **how):
+        """What nodes make of v, which is `values`: they are added to sums of 0."""
+        nodes = [quantize(), *product("t"), node("Add", ["t_y", "values"], ["v"]), *steps]
+        constants = {"w": np.zeros((1, len(values)), np.uint8), "scale": np.float32(1), "values": values} | (constants or {})
+        m, x = model(nodes, {"x": (FLOAT, [1, 1])}, Y, opset, constants), {"x": np.ones((1, 1), np.float32)}
+        if not how:
+            self.assertEqual(operators(m, x), {NAME: 1})
+        return run(m, x, **how)[0][0]
+
+    def curve(self, op, values):
+        """The bits that Tanh or Sigmoid has in layers."""
+        return self.of_values([node(op, ["v"], ["y"])], values=values)
+
+    def test_tanh_and_sigmoid_are_nearer_than_those_of_onnx_runtime(self):
+        for op, right, bound in (("Tanh", np.tanh, 1.2134), ("Sigmoid", lambda x: 1 / (1 + np.exp(-x)), 1.9991)):
+            exact = right(self.CURVED.astype(np.float64))
+            ulp = np.ldexp(1.0, np.maximum(np.frexp(exact)[1] - 24, -149))
+            steps = [node(op, ["v"], ["y"])]
+            ours, theirs = (np.max(np.abs(y.astype(np.float64) - exact) / ulp)
+                            for y in (self.of_values(steps), self.of_values(steps, provider=False)))
+            with self.subTest(op):
+                self.assertLess(ours, bound)
+                self.assertLessEqual(ours, theirs)
+
+    def test_functions_of_tanh_and_sigmoid_have_the_bits_of_their_nodes(self):
+        """Each operator by the nodes of its function, and patterns as exporters write them."""
+        f, v = np.float32, self.CURVED
+        microsoft = lambda kind, inputs=("v",), **others: [node(kind, inputs, ["y"], domain="com.microsoft", **others)]
+        rest = [node("Mul", ["p", "c"], ["m"]), node("Add", ["v", "m"], ["a"]), node("Mul", ["a", "root"], ["r"]),
+                node("Tanh", ["r"], ["th"]), node("Add", ["th", "one"], ["o"]), node("Mul", ["v", "half"], ["h"]),
+                node("Mul", ["h", "o"], ["y"])]
+        constants = {"c": f(0.044715), "root": np.sqrt(f(2 / np.pi)), "one": f(1), "half": f(0.5)}
+        gelu = f(0.5) * v * (f(1) + self.curve("Tanh", constants["root"] * (v + constants["c"] * (v * v * v))))
+        fast = lambda x: f(0.5) * (x * (f(1) + self.curve("Tanh", x * (f(0.797885) + f(0.035677) * (x * x)))))
+        swish = lambda alpha: v * self.curve("Sigmoid", f(alpha) * v)
+        for name, expected, steps, opset, others in (
+                ("SiLU", swish(1), [node("Sigmoid", ["v"], ["s"]), node("Mul", ["v", "s"], ["y"])], 13, {}),
+                ("Swish", swish(1.5), [node("Swish", ["v"], ["y"], alpha=1.5)], 24, {}),
+                ("QuickGelu", swish(1.702), microsoft("QuickGelu"), 13, {}),
+                ("QuickGelu, alpha 1", swish(1), microsoft("QuickGelu", alpha=1.0), 13, {}),
+                ("FastGelu", fast(v), microsoft("FastGelu"), 13, {}),
+                ("FastGelu, bias", fast(v + v[::-1]), microsoft("FastGelu", ("v", "bias")), 13, {"bias": v[::-1]}),
+                ("Gelu", gelu, [node("Gelu", ["v"], ["y"], approximate="tanh")], 20, {}),
+                ("Pow", gelu, [node("Pow", ["v", "three"], ["p"]), *rest], 13, constants | {"three": f(3)}),
+                ("Mul, Mul", gelu, [node("Mul", ["v", "v"], ["q"]), node("Mul", ["q", "v"], ["p"]), *rest], 13,
+                 constants)):
+            with self.subTest(name):
+                assert_same(self.of_values(steps, opset, others), expected)
+        for exponent in (2, 3):
+            power = [node("Pow", ["v", "e"], ["y"])], 13, {"e": f(exponent)}
+            assert_same(self.of_values(*power), self.of_values(*power, provider=False))
+
     def test_the_bounds_of_clip_that_are_left_out_are_finite(self):
         steps = [node("Mul", ["t_y", "huge"], ["large"]), node("Clip", ["large", "low"], ["y"])]
         most = np.finfo(np.float32).max

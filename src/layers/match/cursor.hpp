@@ -24,6 +24,7 @@ struct start {
     const node *by_rows = nullptr;        // quantizes x, with a scale for each row
     std::int64_t channels = 0;            // of the sums
     std::optional<std::size_t> rank = {}; // of the sums, where it is known
+    bool has_tables = false;              // activations are tables, or no part of a layer
 };
 
 /// A cursor stands at a value behind the product. It answers what the graph has there, and changes nothing.

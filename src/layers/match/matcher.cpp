@@ -99,16 +99,37 @@ layer_part hard_swish(const cursor &c, const node &n) {
                     {kind::multiply_saved}});
 }
 
-layer_part erf(const cursor &c, const node &n) {
-    return over(c, n, {{kind::erf}});
+template <kind what>
+layer_part curve(const cursor &c, const node &n) {
+    return over(c, n, {{what}});
 }
 
-/// Gelu-20 is (0.5 * x) * (1 + Erf(x / sqrt(2))), unless its attribute asks for tanh.
+/// A power of 2 or 3, by products.
+layer_part power(const cursor &c, const node &n) {
+    if (n.inputs.front() != c.y) return ends_at_inputs(c, n);
+    const auto &exponent = c.g().input(n, 1);
+    if (!exponent.known || exponent.known->type != data_type::f32 || !is_one_value(exponent.known->shape))
+        return ends_at(c, n, "'", exponent.name, "': expected a constant float of one value");
+    const auto value = values_of<float>(*exponent.known).front();
+    if (value != 2 && value != 3) return ends_at(c, n, "'", exponent.name, "': expected 2 or 3, given ", value);
+    std::vector<post_op> steps {{kind::save}, {kind::multiply_saved}};
+    if (value == 3) steps.push_back({kind::multiply_saved});
+    return over(c, n, std::move(steps));
+}
+
+/// Gelu-20 is (0.5 * x) * (1 + Erf(x / sqrt(2))), or with Tanh(sqrt(2 / pi) * (x + 0.044715 * Pow(x, 3))) in place of
+/// Erf.
 layer_part gelu(const cursor &c, const node &n) {
-    if (const auto by = n.get("approximate", std::string("none")); by != "none")
-        return ends_at(c, n, "attribute 'approximate': expected none, given ", by);
+    const auto by = n.get("approximate", std::string("none"));
+    if (by == "none")
+        return over(c, n,
+                {{kind::save}, {kind::divide, {std::sqrt(2.0F)}}, {kind::erf}, {kind::add, {1}},
+                        {kind::multiply_saved, {0.5F}}});
+    if (by != "tanh") return ends_at(c, n, "attribute 'approximate': expected none or tanh, given ", by);
+    constexpr auto two_over_pi = 0.63661977236758134308F;
     return over(c, n,
-            {{kind::save}, {kind::divide, {std::sqrt(2.0F)}}, {kind::erf}, {kind::add, {1}},
+            {{kind::save}, {kind::multiply_saved}, {kind::multiply_saved}, {kind::multiply, {0.044715F}},
+                    {kind::add_saved}, {kind::multiply, {std::sqrt(two_over_pi)}}, {kind::tanh}, {kind::add, {1}},
                     {kind::multiply_saved, {0.5F}}});
 }
 
@@ -117,6 +138,23 @@ layer_part bias_gelu(const cursor &c, const node &n) {
     auto found = by_second_input<kind::add>(c, n);
     if (found.end.empty()) std::ranges::move(gelu(c, n).post_ops, std::back_inserter(found.post_ops));
     return found;
+}
+
+/// com.microsoft's, perhaps with a bias: 0.5 * (x * (1 + Tanh(x * (0.797885 + 0.035677 * (x * x))))).
+layer_part fast_gelu(const cursor &c, const node &n) {
+    auto found = n.has(1) ? by_second_input<kind::add>(c, n) : over(c, n);
+    if (!found.end.empty()) return found;
+    for (auto &&s : std::vector<post_op> {{kind::save}, {kind::multiply_saved}, {kind::multiply, {0.035677F}},
+                 {kind::add, {0.797885F}}, {kind::multiply_saved}, {kind::tanh}, {kind::add, {1}},
+                 {kind::multiply_saved}, {kind::multiply, {0.5F}}})
+        found.post_ops.push_back(std::move(s));
+    return found;
+}
+
+/// Swish-24 is x * Sigmoid(alpha * x), and so is com.microsoft's QuickGelu.
+layer_part swish(const cursor &c, const node &n) {
+    const auto alpha = n.get("alpha", n.is(op::swish) ? 1.0F : 1.702F);
+    return over(c, n, {{kind::save}, {kind::multiply, {alpha}}, {kind::sigmoid}, {kind::multiply_saved}});
 }
 
 struct function {
@@ -129,50 +167,77 @@ constexpr function functions[] = {
         {op::bias_gelu, bias_gelu},
         {op::clip, clip},
         {op::div, by_second_input<kind::divide>},
-        {op::erf, erf},
+        {op::erf, curve<kind::erf>},
+        {op::fast_gelu, fast_gelu},
         {op::gelu, gelu},
         {op::hard_sigmoid, hard_sigmoid},
         {op::hard_swish, hard_swish},
         {op::leaky_relu, leaky_relu},
         {op::mul, by_channel<kind::multiply>},
+        {op::pow, power},
         {op::prelu, by_second_input<kind::leaky_relu>},
+        {op::quick_gelu, swish},
         {op::relu, relu},
+        {op::sigmoid, curve<kind::sigmoid>},
         {op::sub, subtract},
+        {op::swish, swish},
+        {op::tanh, curve<kind::tanh>},
 };
 
 /// Most layers go on by `expected` where the node is no function.
 layer_part function_over(const cursor &c, const node &n, const char *expected) {
     const auto *const found = std::ranges::find_if(functions, [&](const function &f) { return n.what == f.what; });
-    return found == std::end(functions) ? ends_before(c, expected) : found->part_over(c, n);
+    const bool is_left = c.from->has_tables && n.is(op::sigmoid, op::tanh);
+    return found == std::end(functions) || is_left ? ends_before(c, expected) : found->part_over(c, n);
 }
 
 // ---- Other post-ops ----
 
-/// Finds the value, perhaps times one factor, times what functions make of it.
-std::optional<layer_part> product_with_itself(const cursor &c) {
-    const auto &v = c.here();
-    if (v.is_seen_outside || v.consumers.size() != 2) return std::nullopt;
-    for (const std::size_t first : {0U, 1U}) {
-        const auto *n = &c.g().nodes[v.consumers[first]];
-        const auto *product = &c.g().nodes[v.consumers[1 - first]];
-        if (!product->is(op::mul) || n == product || !c.is_free(v.consumers[first])) continue;
-        layer_part found {.y = c.y, .post_ops = {{kind::save}}};
-        post_op multiply {kind::multiply_saved};
-        if (const auto factor = by_channel<kind::multiply>(c, *product);
-                factor.end.empty() && factor.post_ops.front().a.size() == 1 && c.is_free(v.consumers[1 - first])) {
-            multiply.a = factor.post_ops.front().a;
-            found.nodes = factor.nodes;
-            product = c.moved_to(factor.y).next();
-            if (!product || !product->is(op::mul)) continue;
+/// Finds the Mul of the value by one factor that gives `other`, which only a Mul takes, or nothing.
+std::optional<layer_part> multiple_of(const cursor &c, std::size_t other) {
+    const auto producer = c.g().values[other].producer;
+    if (producer == none || !c.is_free(producer) || !c.moved_to(other).next()) return std::nullopt;
+    const auto &n = c.g().nodes[producer];
+    if (!n.is(op::mul) || std::ranges::count(n.inputs, c.y) != 1) return std::nullopt;
+    auto found = by_channel<kind::multiply>(c, n);
+    return found.end.empty() && found.post_ops.front().a.size() == 1 ? std::optional(std::move(found)) : std::nullopt;
+}
+
+/// Finds what functions make of the value, from the node `first` on, where nodes among them add the value, or multiply
+/// by it, perhaps times one factor. All nodes that take the value belong to it: the last one does.
+std::optional<layer_part> function_with_itself(const cursor &c, std::size_t first) {
+    auto open = c.here().consumers; // nodes that take the value
+    layer_part found {.y = c.y, .post_ops = {{kind::save}}};
+    const auto here = [&] { return cursor {c.from, found.y, c.adds_tensor || found.tensor != none}; };
+    for (const auto *n = &c.g().nodes[first]; n; n = here().next()) {
+        const auto at = static_cast<std::size_t>(n - c.g().nodes.data());
+        if (!c.is_free(at)) return std::nullopt;
+        const bool is_binary = n->is(op::add, op::mul);
+        const auto other = is_binary ? here().other_input(*n) : none;
+        if (is_binary && other == c.y) {
+            go_on(found, over(here(), *n, {{n->is(op::add) ? kind::add_saved : kind::multiply_saved}}));
+        } else if (const auto factor = n->is(op::mul) ? multiple_of(c, other) : std::nullopt) {
+            std::erase(open, factor->nodes.front());
+            found.nodes.push_back(factor->nodes.front());
+            go_on(found, over(here(), *n, {{kind::multiply_saved, factor->post_ops.front().a}}));
+        } else {
+            auto next = function_over(here(), *n, "Mul");
+            // What functions save of the value itself is saved already; one value is saved at a time.
+            auto &steps = next.post_ops;
+            if (found.y == c.y && !steps.empty() && steps.front().what == kind::save) steps.erase(steps.begin());
+            if (std::ranges::count(steps, kind::save, &post_op::what) != 0 || !go_on(found, std::move(next)))
+                return std::nullopt;
         }
-        const auto here = [&] { return cursor {c.from, found.y, c.adds_tensor || found.tensor != none}; };
-        while (n && n != product && go_on(found, function_over(here(), *n, "Mul")))
-            n = here().next();
-        // One value is saved at a time.
-        if (n != product || std::ranges::count(found.post_ops, kind::save, &post_op::what) > 1) continue;
-        go_on(found, over(c, *product, {std::move(multiply)}));
-        return found;
+        std::erase(open, at);
+        if (open.empty()) return found;
     }
+    return std::nullopt;
+}
+
+std::optional<layer_part> function_with_itself(const cursor &c) {
+    if (c.here().is_seen_outside) return std::nullopt;
+    for (const auto first : c.here().consumers)
+        if (auto found = function_with_itself(c, first)) return found;
     return std::nullopt;
 }
 
@@ -197,7 +262,7 @@ std::optional<layer_part> scale_over(const cursor &c, const node &n) {
 
 layer_part post_op_behind(const cursor &c, bool is_first) {
     const auto *n = c.next();
-    if (!n) return product_with_itself(c).value_or(ends_before(c, ""));
+    if (!n) return function_with_itself(c).value_or(ends_before(c, ""));
     auto found = function_over(c, *n, is_first ? "Mul" : "QuantizeLinear");
     if (found.end.empty() || !is_first || !n->is(op::mul) || !is_product(c.from->product)) return found;
     return scale_over(c, *n).value_or(std::move(found));
@@ -447,6 +512,7 @@ void take_quantize(const start &s, layer_match &m) {
 
 match_result find_integer_layer(start s, layer_match m, const table_maker &tabulate) {
     if (auto reason = read_product(s); !reason.empty()) return {std::nullopt, std::move(reason)};
+    s.has_tables = tabulate != nullptr;
     m.scales_by_row = s.by_rows != nullptr;
     if (s.product.has(2)) m.x_zero_point = s.product.inputs[2];
     const auto here = [&] { return cursor {&s, m.y, m.tensor != none}; };

@@ -24,14 +24,15 @@ struct layer_part {
 
 /// DynamicQuantizeLinear (where nobody else takes its results; of the domain `dynquant` with a scale for each row),
 /// ConvInteger or MatMulInteger with constant weights, and then, each optional and in this order: Add of integers, Cast
-/// to float, Mul by scales, and any number of Add, Sub, Mul, Div, Relu, Clip, LeakyRelu, PRelu, HardSigmoid and Erf by
-/// constants, one for all or one for each channel. A value, perhaps times one constant, times a function of it, in
-/// these operators, belongs to them: x * Clip(x + 3) / 6, or HardSwish; 0.5 x * (1 + Erf(x / sqrt(2))), or Gelu. One
-/// Add may be of a tensor that broadcasts to the sums, where its reader says that it is a summand. Last, QuantizeLinear
-/// to 8 bits, and an activation as a table, where the caller makes tables; or, of a product, LayerNormalization or
-/// RMSNormalization of its columns, also with an Add in one node. Or a weight-only layer: DequantizeLinear of constant
-/// weights, perhaps to float16 with a Cast behind it, MatMul, Gemm or a Conv of one tap, of floats, and such operators
-/// of floats.
+/// to float, Mul by scales, and any number of Add, Sub, Mul, Div, Relu, Clip, LeakyRelu, PRelu, HardSigmoid, Erf, Tanh,
+/// Sigmoid and Pow to 2 or 3 by constants, one for all or one for each channel. A function of a value, in these
+/// operators, that adds the value or multiplies by it, perhaps times one constant, here and there and at its end,
+/// belongs to them: x * Clip(x + 3) / 6, or HardSwish; x * Sigmoid(alpha x), or Swish; 0.5 x * (1 + Erf(x / sqrt(2))),
+/// or Gelu, also by Tanh of a polynomial. One Add may be of a tensor that broadcasts to the sums, where its reader says
+/// that it is a summand. Last, QuantizeLinear to 8 bits, and an activation as a table, where the caller makes tables;
+/// or, of a product, LayerNormalization or RMSNormalization of its columns, also with an Add in one node. Or a
+/// weight-only layer: DequantizeLinear of constant weights, perhaps to float16 with a Cast behind it, MatMul, Gemm or a
+/// Conv of one tap, of floats, and such operators of floats.
 struct layer_match : layer_part {
     std::size_t product = none;
     std::size_t quantize = none;   // DynamicQuantizeLinear
@@ -59,7 +60,8 @@ using table_maker = std::function<std::vector<std::uint8_t>(std::span<const std:
 bool is_product(const node &n);
 
 /// is_taken: for each node, whether another layer has it. On a graph of the found nodes alone it finds the same layer.
-/// tabulate makes tables of activations; without it the layer ends before them.
+/// tabulate makes tables of activations, and the layer ends before other Tanh and Sigmoid, which such a caller computes
+/// itself. Without it they are post-ops in f32, and the layer ends before them in float16 and behind bytes.
 match_result find_layer(
         const graph &g, std::size_t product, const std::vector<bool> &is_taken, const table_maker &tabulate = {});
 

@@ -115,7 +115,9 @@ struct operator_row {
 };
 constexpr operator_row of_microsoft[] = {
         {"BiasGelu", op::bias_gelu},
+        {"FastGelu", op::fast_gelu},
         {"Gelu", op::gelu},
+        {"QuickGelu", op::quick_gelu},
         {"SkipLayerNormalization", op::skip_layer_normalization},
         {"SkipSimplifiedLayerNormalization", op::skip_rms_normalization},
 };
