@@ -169,6 +169,9 @@ MUTATIONS = [Mutation(*row) for row in [
     ("steps: a slope by the reciprocal", STEPS, "src/layers/epilogue/isa/epilogue_of.hpp",
      "V::select_less(x, V::splat(0.0F), x * a.at(i), x)",
      "V::select_less(x, V::splat(0.0F), x / (V::splat(1.0F) / a.at(i)), x)", "^layers.steps/.*leaky_relu"),
+    ("steps: a denominator that is rounded once", STEPS, "src/layers/epilogue/isa/sigmoid.hpp",
+     "V::splat(1.0F) + F::fma(f, polynomial<V>(g, f), power)", "F::fma(f, polynomial<V>(g, f), V::splat(1.0F) + power)",
+     "^layers.steps/(tanh|sigmoid|swish|fast_gelu|gelu_by_tanh)"),
     ("narrow weights: product and sum rounded apart", NARROW, "src/targets/simd.hpp",
      "return __builtin_fmaf(a, b, c);", "return a * b + c;", "^layers.narrow"),
 ]]
