@@ -372,7 +372,7 @@ layer_part activation_behind(const cursor &c, bool is_of_bytes) {
 
 // ---- Products ----
 
-/// Returns whether zero points of weights are one for all, with no more dimensions than these.
+/// Returns whether zero points of a product's weights are one for all, with no more dimensions than these.
 bool is_for_all(const dims &shape, const dims &weights) {
     return volume(shape) == 1 && shape.size() <= std::max<std::size_t>(weights.size(), 1);
 }
@@ -406,8 +406,8 @@ std::string read_product(start &s) {
     if (product.has(3)) {
         const auto &zero_point = g.input(product, 3);
         if (!zero_point.known) return concat("the zero point of its weights is ", why_unknown(zero_point));
-        if (const auto &given = zero_point.known->shape;
-                !is_for_all(given, shape) && !is_by_channel(given, shape, s.is_convolution))
+        if (const auto &given = zero_point.known->shape; !is_one_value(given)
+                && !(!s.is_convolution && is_for_all(given, shape)) && !is_by_channel(given, shape, s.is_convolution))
             return concat("the zero points of its weights have shape ", to_string(given));
     }
     if (!is_byte(g.input(product, 0).type)) return "the type of its input is unknown";
@@ -510,10 +510,19 @@ void take_quantize(const start &s, layer_match &m) {
     m.x = n.inputs.front();
 }
 
+/// Whether other products take x as well, and something quantizes it.
+bool shares_quantized_x(const graph &g, const node &product) {
+    const auto &x = g.input(product, 0);
+    if (x.producer == none || !g.nodes[x.producer].is(op::dynamic_quantize_linear, op::dynamic_quantize_rows))
+        return false;
+    return std::ranges::count_if(x.consumers, [&](std::size_t n) { return is_product(g.nodes[n]); }) > 1;
+}
+
 match_result find_integer_layer(start s, layer_match m, const table_maker &tabulate) {
     if (auto reason = read_product(s); !reason.empty()) return {std::nullopt, std::move(reason)};
     s.has_tables = tabulate != nullptr;
     m.scales_by_row = s.by_rows != nullptr;
+    s.shares_x = shares_quantized_x(s.g, s.product);
     if (s.product.has(2)) m.x_zero_point = s.product.inputs[2];
     const auto here = [&] { return cursor {&s, m.y, m.tensor != none}; };
     if (go_on(m, bias_behind(here())) && go_on(m, cast_behind(here(), data_type::f32))) {
@@ -600,8 +609,7 @@ row_scales find_row_scales(const graph &g, std::size_t quantize, std::span<const
     for (const auto at : result.layers) {
         const auto &l = layers[at];
         const auto &product = g.nodes[l.product];
-        // The tensor may be made of what another of them gives, and one node of several layers has no input for it.
-        if (l.tensor != none && (result.layers.size() > 1 || l.quantize != quantize))
+        if (l.tensor != none && l.quantize != quantize) // layers in one node with it add nothing of a run
             return ends(label(g, product), " adds '", g.values[l.tensor].name, "'");
         if (l.quantize != quantize && l.x != outputs[0])
             return ends(label(g, product), " does not multiply what it gives");
