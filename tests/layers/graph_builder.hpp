@@ -62,7 +62,7 @@ class builder {
         }
         for (const auto &name : outputs) {
             n.outputs.push_back(at(name));
-            g.values[n.outputs.back()].producer = g.nodes.size();
+            if (n.outputs.back() != none) g.values[n.outputs.back()].producer = g.nodes.size();
         }
         return g.nodes.emplace_back(std::move(n));
     }
