@@ -179,6 +179,8 @@ TEST(weight_only_match, gemm_has_factors) {
     EXPECT_EQ(kinds_of(m), (std::vector {kind::multiply, kind::add}));
     EXPECT_EQ(m.post_ops[0].a, std::vector {0.25F});
     EXPECT_EQ(m.post_ops[1].a, (std::vector<float> {3, 6, 9, 12, 15}));
+    b.g.nodes.back().attributes["beta"] = 0.0F;
+    EXPECT_EQ(kinds_of(*b.find().found), (std::vector {kind::multiply}));
     b.g.nodes.back().inputs.pop_back(); // beta is of what is not there
     m = *b.find().found;
     EXPECT_EQ(kinds_of(m), (std::vector {kind::multiply}));

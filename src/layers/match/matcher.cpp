@@ -464,7 +464,9 @@ std::string take_bias(layer_match &m, const cursor &c) {
         return reason;
     else
         values = values_of<float>(*v.known);
-    if (const auto beta = c.from->product.get("beta", 1.0F); beta != 1)
+    const auto beta = c.from->product.get("beta", 1.0F);
+    if (beta == 0) return {}; // nothing is added, as in BLAS, though a value be infinite or NaN
+    if (beta != 1)
         for (auto &value : *values)
             value *= beta;
     m.post_ops.push_back({kind::add, *std::move(values)});
