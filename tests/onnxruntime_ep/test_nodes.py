@@ -141,7 +141,7 @@ class Claims(unittest.TestCase):
                  node("MatMul", ["x", "f"], ["y"], "product"), node(QUANTIZE, ["x", "last"], ["r"], "slow")]
         m = model(nodes, {"x": (FLOAT, [3, 32])},
                   {"q": (UINT8, None), "y": (FLOAT, None), "r": (UINT8, None)}, 21,
-                  {"s": np.float32(1), "w": np.zeros((32, 8), np.uint8), "t": np.ones((2, 8), np.float32), "last": np.ones(32, np.float32)})
+                  {"s": np.float32(1), "w": helper.make_tensor("w", TensorProto.UINT4, [32, 8], bytes(128), raw=True), "t": np.ones((2, 8), np.float32), "last": np.ones(32, np.float32)})
         said = log(m)
         self.assertIn("dynquant: leaves 'fast' (QuantizeLinear): ONNX Runtime has a fast kernel for it", said)
         self.assertIn("dynquant: leaves 'weights' (DequantizeLinear): ONNX Runtime may fuse it with 'product' (MatMul)", said)
