@@ -300,7 +300,7 @@ std::vector<float> curve_of(kind what, const std::vector<float> &x, const epilog
     return y;
 }
 
-/// In units in the last place of the exact value, of which subnormal ones have 2^-149.
+/// Returns an error in units in the last place of the exact value; subnormal ones have 2^-149.
 double error_of(float given, double right) {
     int exponent = 0;
     std::frexp(right, &exponent);

@@ -19,7 +19,7 @@ namespace {
 
 using row = std::vector<float>;
 
-/// By each instruction set, which must agree; beside its place, and in place.
+/// Normalizes rows by each instruction set, which must agree, beside their place and in place.
 row normalized(const normalization &by, const row &x, std::int64_t columns) {
     std::optional<row> result;
     const auto rows = std::ssize(x) / columns;

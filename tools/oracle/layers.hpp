@@ -107,7 +107,7 @@ std::vector<std::uint32_t> sums_of(const geometry &g, const std::vector<std::uin
 /// erf(x) as src/layers/epilogue/isa/erf.hpp states it.
 float error_function(float x);
 
-/// As src/layers/epilogue/isa/sigmoid.hpp states them.
+/// These are what src/layers/epilogue/isa/sigmoid.hpp states.
 float hyperbolic_tangent(float x);
 float logistic(float x);
 

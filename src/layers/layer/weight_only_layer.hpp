@@ -37,8 +37,8 @@ class weight_only_layer {
 
     /// Takes what floats have of layer_arguments, all dense.
     void run(const layer_arguments &given, const dims &x_shape, memory &m) const;
-    /// The same of rows of x, which are matrices; allocates only while the memory grows. weights: where each run gives
-    /// them.
+    /// Does the same for rows of x, which are matrices, and allocates only while the memory grows. weights: where each
+    /// run gives them.
     void run_rows(const layer_arguments &given, std::int64_t rows, memory &m, const std::byte *weights = nullptr) const;
 
   private:

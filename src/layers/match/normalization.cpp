@@ -123,7 +123,7 @@ class composed_normalization {
     }
 
   private:
-    /// Of nodes that take a value, or infinitely many where it is seen outside.
+    /// Counts the nodes that take a value: infinitely many where it is seen outside.
     std::ptrdiff_t uses_of(std::size_t index) const {
         const auto &v = g_.values[index];
         return v.is_seen_outside ? std::numeric_limits<std::ptrdiff_t>::max() : std::ssize(v.consumers);
