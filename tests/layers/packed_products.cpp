@@ -167,6 +167,63 @@ TEST_P(panels, more_than_a_chunk_and_many_rows) {
         expect_exact_for_any_x(kind(), rows, 133, 21, w_at);
 }
 
+/// Compares what zero points and an ending make of sums with each operation by itself, all panels at once.
+template <typename X>
+void expect_ended(const panel_loop &kind, const extents &e, bool has_initial, bool has_floats) {
+    std::vector<X> x;
+    for (std::int64_t i = 0; i < e.rows * e.line; ++i)
+        x.push_back(static_cast<X>(i * 37 % 256));
+    std::vector<std::int8_t> w;
+    for (std::int64_t i = 0; i < e.line * e.columns; ++i)
+        w.push_back(static_cast<std::int8_t>(i % 5 == 0 ? 127 : i * 31 % 256));
+    std::vector<std::int32_t> zero_points, initial, sums(static_cast<std::size_t>(e.rows));
+    std::vector<float> factors, summands;
+    for (std::int64_t n = 0; n < e.columns + packed_product::padding_columns; ++n) {
+        if (n < e.columns) zero_points.push_back(static_cast<std::int32_t>(n * 29 % 256 - 128));
+        initial.push_back(static_cast<std::int32_t>(0x7fffffff - n * 4099)); // sums wrap
+        factors.push_back(0.1F * static_cast<float>(n + 1));
+        summands.push_back(1e6F / static_cast<float>(n + 3));
+    }
+    const packed_product product({std::is_signed_v<X>, e.line, 1, e.columns, 1, zero_points}, kind,
+            constant_weights::of_matrix(w.data(), e.columns));
+    const auto *const line = reinterpret_cast<const std::byte *>(x.data());
+    indirect_rows rows {&line, e.line, e.rows, sums.data()};
+    product.sum_rows(rows, {0, e.rows}, sums.data());
+    if (has_initial) rows.ending.initial = initial.data();
+    if (has_floats) rows.ending = {rows.ending.initial, factors.data(), summands.data()};
+    std::vector<std::int32_t> y(static_cast<std::size_t>(e.rows * (e.columns + 3)), 77), expected = y;
+    product.run(rows, {0, product.panels()}, y.data(), e.columns + 3);
+    for (std::int64_t m = 0; m < e.rows; ++m)
+        for (std::int64_t n = 0; n < e.columns; ++n) {
+            const auto of_column = static_cast<std::size_t>(n);
+            std::int64_t sum = has_initial ? initial[of_column] : 0;
+            for (std::int64_t k = 0; k < e.line; ++k)
+                sum += std::int64_t {x[static_cast<std::size_t>(m * e.line + k)]}
+                        * (w[static_cast<std::size_t>(k * e.columns + n)] - zero_points[of_column]);
+            auto &to = expected[static_cast<std::size_t>(m * (e.columns + 3) + n)];
+            to = static_cast<std::int32_t>(static_cast<std::uint32_t>(sum));
+            if (!has_floats) continue;
+            const volatile float scaled = static_cast<float>(to) * factors[of_column]; // no fused operation
+            const float result = scaled + summands[of_column];
+            std::memcpy(&to, &result, sizeof to);
+        }
+    EXPECT_EQ(y, expected) << e.rows << " rows of " << e.line << " by " << e.columns
+                           << (std::is_signed_v<X> ? ", s8" : ", u8") << (has_initial ? ", initial sums" : "")
+                           << (has_floats ? ", floats" : "");
+}
+
+TEST_P(panels, endings_and_zero_points_of_weights) {
+    for (const std::int64_t rows : {1, 4, 5, 6, 17, 33, 70})
+        for (const std::int64_t inner : {1, 3, 64, 70, 2100})
+            for (const std::int64_t columns : {1, 15, 16, 17, 33, 64, 65}) {
+                const extents e {rows, 1, inner, columns, inner};
+                expect_ended<std::int8_t>(kind(), e, false, false);
+                for (const bool has_initial : {false, true})
+                    for (const bool has_floats : {false, true})
+                        expect_ended<std::uint8_t>(kind(), e, has_initial, has_floats);
+            }
+}
+
 /// Each row of x has one 1, so that a row of y is a row of weights: uint8 ones, less 128.
 TEST_P(panels, filters_of_channels_and_taps) {
     for (const std::int64_t channels : {1, 2, 3, 4, 5, 8, 70, 300})

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <optional>
 #include <span>
 #include <vector>
@@ -114,11 +115,12 @@ class accumulator_source {
     /// Thread-safe.
     virtual void for_each_block(const void *x, std::span<const std::int32_t> x_zero_points, workspace &memory,
             block_consumer consume) const = 0;
-    /// Writes all sums to y, channels last, as the ending says. Or returns false and computes nothing, where the sums
-    /// have no endings. Thread-safe.
-    virtual bool write(const void * /*x*/, std::span<const std::int32_t> /*x_zero_points*/, workspace & /*memory*/,
+    /// Whether there is write().
+    virtual bool takes_endings() const { return false; }
+    /// Writes all sums to y, channels last, as the ending says. Thread-safe.
+    virtual void write(const void * /*x*/, std::span<const std::int32_t> /*x_zero_points*/, workspace & /*memory*/,
             const sums_ending & /*ending*/, std::int32_t * /*y*/) const {
-        return false;
+        std::abort();
     }
 };
 

@@ -63,11 +63,11 @@ class im2col_convolution final : public accumulator_source {
         run(x, of_x, memory, {nullptr, {}}, consume);
     }
 
-    bool write(const void *x, zero_points of_x, workspace &memory, const sums_ending &ending,
+    bool takes_endings() const override { return !p_.x_is_signed; }
+
+    void write(const void *x, zero_points of_x, workspace &memory, const sums_ending &ending,
             std::int32_t *y) const override {
-        if (!std::ranges::all_of(w_->products, &packed_product::takes_endings)) return false;
         run(x, of_x, memory, {y, ending}, [](const accumulator_block & /*written*/) {});
-        return true;
     }
 
   private:

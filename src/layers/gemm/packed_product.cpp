@@ -189,7 +189,7 @@ packed_product::packed_product(problem p, const panel_loop &kind, const constant
     product_.compensation = compensation_.data();
     product_.excess = excess_.weights();
     add_up();
-    if (zero_points.empty() || !kind.takes_zero_points) return;
+    if (zero_points.empty()) return;
     zero_points_ = zero_points;
     zero_points_.resize(compensation_.size(), zero_points.size() == 1 ? zero_points.front() : 0);
     product_.zero_points = zero_points_.data();
@@ -244,9 +244,6 @@ void packed_product::run(const indirect_rows &x, parallel::range panels, std::in
     auto product = product_;
     if (x.ending.initial) product.compensation = x.ending.initial;
     loop_.multiply(product, x, panels, y, y_stride);
-    if (problem_.w_zero_points.empty() || product_.zero_points) return;
-    const auto first = panels.begin * loop_.columns, last = std::min(panels.end * loop_.columns, problem_.columns);
-    subtract_row_sums(x, problem_.w_zero_points, {first, last}, y, y_stride);
 }
 
 } // namespace dynquant::layers

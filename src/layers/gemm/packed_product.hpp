@@ -39,16 +39,13 @@ class packed_product {
     bool takes_row_sums() const {
         return !problem_.w_zero_points.empty() || (narrower_ && narrower_->takes_row_sums());
     }
-    /// Whether indirect_rows may have an ending.
-    bool takes_endings() const {
-        return loop_.takes_zero_points && !problem_.x_is_signed && (!narrower_ || narrower_->takes_endings());
-    }
     static constexpr std::int64_t padding_columns = 64;
     void sum_rows(const indirect_rows &x, parallel::range rows, std::int32_t *to) const {
         layers::sum_rows(product_, x, rows, to);
     }
 
-    /// Computes the columns of some panels on this thread. y_stride: elements from row to row of y.
+    /// Computes the columns of some panels on this thread. y_stride: elements from row to row of y. Of s8 x there is no
+    /// ending.
     void run(const indirect_rows &x, parallel::range panels, std::int32_t *y, std::int64_t y_stride) const;
 
   private:

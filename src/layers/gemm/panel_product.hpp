@@ -63,11 +63,10 @@ using multiply_panels_function = void (*)(
 /// A function and its panels.
 struct panel_loop {
     multiply_panels_function multiply;
-    std::int64_t columns;           // of a panel
-    std::int64_t depth;             // the rows of a line are padded to a multiple of this
-    std::int64_t interleaved = 4;   // rows
-    bool has_excess = false;        // see saturation_excess.hpp
-    bool takes_zero_points = false; // and a sums_ending, of u8 x
+    std::int64_t columns;         // of a panel
+    std::int64_t depth;           // the rows of a line are padded to a multiple of this
+    std::int64_t interleaved = 4; // rows
+    bool has_excess = false;      // see saturation_excess.hpp
 };
 
 /// Panels of 1, 2, ... times as many columns as the first.

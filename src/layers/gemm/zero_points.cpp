@@ -30,23 +30,6 @@ void sum_rows(const panel_product &p, const indirect_rows &x, parallel::range ro
         *sums++ = wrap(row_sum(p, x, m));
 }
 
-void subtract_row_sums(const indirect_rows &x, std::span<const std::int32_t> w_zero_points, parallel::range columns,
-        std::int32_t *y, std::int64_t y_stride) {
-    const auto *zero_points = w_zero_points.data();
-    for (std::int64_t m = 0; m < x.rows; ++m, y += y_stride) {
-        const auto total = static_cast<std::uint32_t>(x.sums[m]);
-        const auto subtract = [&](std::int64_t n, std::uint32_t term) {
-            y[n] = static_cast<std::int32_t>(static_cast<std::uint32_t>(y[n]) - term);
-        };
-        if (w_zero_points.size() == 1)
-            for (auto n = columns.begin; n < columns.end; ++n)
-                subtract(n, total * static_cast<std::uint32_t>(*zero_points));
-        else
-            for (auto n = columns.begin; n < columns.end; ++n)
-                subtract(n, total * static_cast<std::uint32_t>(zero_points[n]));
-    }
-}
-
 void fold_zero_point_into_bias(std::span<const std::int32_t> weight_sums, std::int32_t x_zero_point,
         std::span<const std::int32_t> bias, std::vector<std::int32_t> &result) {
     if (x_zero_point == 0 && bias.empty()) return result.clear();

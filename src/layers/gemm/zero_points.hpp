@@ -20,11 +20,6 @@ void subtract_from_sums(std::span<const std::int32_t> zero_points, std::int64_t 
 /// The sums of some rows of x.
 void sum_rows(const panel_product &p, const indirect_rows &x, parallel::range rows, std::int32_t *sums);
 
-/// Subtracts from some columns of each row of y the sum of its row of x times the zero points: one, or one for each
-/// column.
-void subtract_row_sums(const indirect_rows &x, std::span<const std::int32_t> w_zero_points, parallel::range columns,
-        std::int32_t *y, std::int64_t y_stride);
-
 /// Gives bias - x_zero_point * weight_sums for each channel, or nothing where x_zero_point is 0 and there is no bias.
 /// bias: none, one, or one for each channel.
 void fold_zero_point_into_bias(std::span<const std::int32_t> weight_sums, std::int32_t x_zero_point,

@@ -167,7 +167,7 @@ layer::layer(const packed_layer &p, const dims &x)
 
 void layer::plan_ending() {
     using kind = post_op_kind;
-    if (d_.is_convolution || d_.scales_by_row || d_.normalization) return;
+    if (d_.is_convolution || d_.scales_by_row || d_.normalization || !sums_->takes_endings()) return;
     const auto &steps = d_.post_ops;
     const bool has_summands = steps.size() == 2 && steps[1].what == kind::add;
     const bool are_floats = d_.result == result_type::f32 && (steps.size() == 1 || has_summands)
@@ -305,10 +305,9 @@ void layer::run(const layer_arguments &given, workspace &memory) const {
         pad(memory.bias);
         of_x.bias = memory.bias;
     }
-    if (is_written_at_once_
-            && sums_->write(x, of_x.zero_points, memory, ending_for(of_x, memory.factors),
-                    static_cast<std::int32_t *>(given.y)))
-        return;
+    if (is_written_at_once_)
+        return sums_->write(
+                x, of_x.zero_points, memory, ending_for(of_x, memory.factors), static_cast<std::int32_t *>(given.y));
     sums_->for_each_block(x, of_x.zero_points, memory, [&](const accumulator_block &block) {
         block.plane == 0 ? finish_rows(block, of_x, given) : finish_planes(block, of_x, given);
     });

@@ -3,8 +3,9 @@
 // hardware prefetcher, so the loop prefetches weights; without that they take up to twice as long to arrive.
 #include <cstring>
 
-#include "layers/gemm/panel_product.hpp"
+#include "layers/gemm/isa/end_sums.hpp"
 #include "targets/amx_int8.hpp"
+#include "targets/avx512.hpp"
 
 namespace dynquant::layers {
 
@@ -97,15 +98,17 @@ void multiply_rows(const panel_product &p, const indirect_rows &x, std::int64_t 
         const auto column = panel * columns, count = p.columns - column;
         if (count >= columns) {
             store(y + column, y_stride, rows);
-            continue;
+            simd::order_tile_memory();
+        } else {
+            alignas(64) std::int32_t sums[2 * tile_rows][columns];
+            store(sums[0], columns, rows);
+            simd::order_tile_memory();
+            for (std::int64_t r = 0; r < rows; ++r)
+                std::memcpy(y + r * y_stride + column, sums[r], static_cast<std::size_t>(count) * sizeof *y);
         }
-        alignas(64) std::int32_t sums[2 * tile_rows][columns];
-        store(sums[0], columns, rows);
-        simd::order_tile_memory();
-        for (std::int64_t r = 0; r < rows; ++r)
-            std::memcpy(y + r * y_stride + column, sums[r], static_cast<std::size_t>(count) * sizeof *y);
+        end_sums<simd::avx512>(
+                p, x, first, rows, column, count < columns ? count : columns, y - first * y_stride, y_stride);
     }
-    simd::order_tile_memory();
 }
 
 /// Weights that all rows use before the next ones are loaded: half of a second-level cache.

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "layers/gemm/isa/end_sums.hpp"
 #include "layers/gemm/isa/row_tiles.hpp"
 #include "layers/gemm/panel_product.hpp"
 #include "targets/simd.hpp"
@@ -99,10 +100,6 @@ void multiply_rows(const panel_product &p, const indirect_rows &from, std::int64
     const auto columns = p.columns - first;
     y += first;
     const auto &ending = from.ending;
-    const auto to_floats = [&](auto sum, int v) __attribute__((always_inline)) {
-        const auto at = first + v * V::lanes;
-        return V::as_integers(V::to_reals(sum) * V::load(ending.factors + at) + V::load(ending.summands + at));
-    };
     // Products of excess are added to what is stored.
     const bool has_excess = V::dot_saturates && p.excess.begin[panel] < p.excess.begin[panel + 1];
     if (!x_is_signed && ending.factors && !has_excess)
@@ -110,7 +107,7 @@ void multiply_rows(const panel_product &p, const indirect_rows &from, std::int64
         for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 4
             for (int v = 0; v < vectors; ++v)
-                sums[r][v] = to_floats(sums[r][v], v);
+                sums[r][v] = to_floats<V>(ending, first + v * V::lanes, sums[r][v]);
 #pragma GCC unroll 6
     for (int r = 0; r < rows; ++r) {
         auto *const to = y + r * y_stride;
@@ -140,7 +137,7 @@ void multiply_rows(const panel_product &p, const indirect_rows &from, std::int64
                 for (int v = 0; v < vectors && v * V::lanes < columns; ++v) {
                     auto *const to = y + r * y_stride + v * V::lanes;
                     const auto count = columns - v * V::lanes;
-                    V::store_partial(to, count, to_floats(V::load_partial(to, count), v));
+                    V::store_partial(to, count, to_floats<V>(ending, first + v * V::lanes, V::load_partial(to, count)));
                 }
     }
 }
@@ -149,7 +146,7 @@ void multiply_rows(const panel_product &p, const indirect_rows &from, std::int64
 template <typename V, int columns_in_vectors>
 struct by_bytes {
     static constexpr std::int64_t columns = columns_in_vectors * V::lanes, interleaved = 4;
-    static constexpr bool has_excess = V::dot_saturates, takes_zero_points = true;
+    static constexpr bool has_excess = V::dot_saturates;
     /// Multiplies rows from `row` on by some panels; y: of the first row.
     template <int rows, bool x_is_signed>
     static void multiply(const panel_product &p, const indirect_rows &x, std::int64_t row, parallel::range panels,
@@ -183,8 +180,7 @@ void multiply_panels(const panel_product &p, const indirect_rows &x, parallel::r
 
 template <typename Loop>
 constexpr panel_loop kind_of() {
-    return {multiply_panels<Loop>, Loop::columns, Loop::interleaved, Loop::interleaved, Loop::has_excess,
-            Loop::takes_zero_points};
+    return {multiply_panels<Loop>, Loop::columns, Loop::interleaved, Loop::interleaved, Loop::has_excess};
 }
 
 /// Vectors of 16 lanes have panels of 1 to 4 vectors, others of 2: twice the registers hold twice the sums.

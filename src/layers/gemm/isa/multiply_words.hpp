@@ -89,7 +89,7 @@ void multiply_words(const widened_rows<V, rows> &x, std::int64_t count, const st
 template <typename V, int vectors>
 struct by_words {
     static constexpr std::int64_t columns = vectors * V::lanes, interleaved = 2;
-    static constexpr bool has_excess = false, takes_zero_points = false;
+    static constexpr bool has_excess = false;
     template <int rows, bool x_is_signed>
     static void multiply(const panel_product &p, const indirect_rows &x, std::int64_t row, parallel::range panels,
             std::int32_t *y, std::int64_t y_stride) {
@@ -105,6 +105,8 @@ struct by_words {
                         y + panel * columns, y_stride);
             begin = end;
         } while (begin < all);
+        const auto first = panels.begin * columns, behind = std::min(panels.end * columns, p.columns);
+        end_sums<V>(p, x, row, rows, first, behind - first, y - row * y_stride, y_stride);
     }
 };
 

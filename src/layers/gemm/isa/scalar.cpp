@@ -3,7 +3,8 @@
 #include <array>
 #include <cstring>
 
-#include "layers/gemm/panel_product.hpp"
+#include "layers/gemm/isa/end_sums.hpp"
+#include "targets/scalar.hpp"
 
 namespace dynquant::layers {
 namespace {
@@ -34,6 +35,7 @@ void multiply_panels(const panel_product &p, const indirect_rows &x, parallel::r
                           : multiply_row<std::uint8_t>(p, x, row, w, sums);
             std::memcpy(y + row * y_stride + first, sums.data(), static_cast<std::size_t>(count) * sizeof *y);
         }
+        end_sums<simd::scalar>(p, x, 0, x.rows, first, count, y, y_stride);
     }
 }
 
