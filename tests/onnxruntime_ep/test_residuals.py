@@ -1,6 +1,7 @@
 """Residuals and normalizations that belong to layers have the bits of their nodes computed one by one: an Add as ONNX defines
 it, a normalization as src/layers/epilogue/isa/normalize.hpp does, whose bound the unit tests hold."""
 import itertools
+import math
 import os
 import unittest
 
@@ -56,19 +57,40 @@ def matmul_integer(a, b, a_zero, b_zero=0):
     return ((a.astype(np.int64) - a_zero) @ (b.astype(np.int64) - np.int64(b_zero))).astype(np.int32)
 
 
+def in_f64(f):
+    """A function of reals, rounded once."""
+    return lambda x: np.vectorize(f, [np.float64])(x.astype(np.float64)).astype(F)
+
+
+def sigmoid(x):
+    return 1 / (1 + math.exp(-x)) if x > -700 else 0.0
+
+
+def gelu_by_tanh(x):
+    return x / 2 * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x ** 3)))
+
+
 # What an operator makes of its inputs, by ONNX's documents and those of ONNX Runtime's operators.
 RULES = {
     "Add": lambda a, b: a + b,
     "Cast": lambda x, to: x.astype(F),
+    "Div": lambda a, b: a / b,
     "DynamicQuantizeLinear": dynamic_quantize,
+    "Erf": in_f64(math.erf),
+    "FastGelu": in_f64(gelu_by_tanh),
+    "Gelu": in_f64(lambda x: x / 2 * (1 + math.erf(x / math.sqrt(2)))),
     "LayerNormalization": lambda *x, axis=-1, **of: normalize(*x, **of),
     "MatMulInteger": matmul_integer,
     "Mul": lambda a, b: a * b,
+    "QuickGelu": in_f64(lambda x: x * sigmoid(1.702 * x)),
     "Relu": lambda x: np.maximum(x, F(0)),
+    "Sigmoid": in_f64(sigmoid),
     "SimplifiedLayerNormalization": lambda *x, axis=-1, **of: normalize(*x, **of, has_mean=False),
     "SkipLayerNormalization": lambda *x, **of: skip(*x, **of, has_mean=True),
     "SkipSimplifiedLayerNormalization": lambda *x, **of: skip(*x, **of, has_mean=False),
+    "Tanh": in_f64(math.tanh),
 }
+MICROSOFT = ("SkipLayerNormalization", "SkipSimplifiedLayerNormalization", "Gelu", "FastGelu", "QuickGelu")
 
 
 def skipping(kind, inputs, outputs):
@@ -87,23 +109,27 @@ def evaluate(nodes, values):
 
 
 class Blocks:
-    """A graph of layers, each of which may add what came before, or an input, and be normalized.
+    """A graph of layers, each of which may add what came before, or an input, and be normalized, or end in an activation, whose
+    result is an output: it is a few units in the last place off.
 
     is_open: whether the shapes but the columns are known when it runs only; then a sum may have more rows than each of its
     summands."""
     LEADING = ((2, 3), (3,), (1, 3), (2, 1), (4, 2, 3), (1,), (), (2, 3))
     COLUMNS = (1, 5, 16, 40, 65)
+    ACTIVATIONS = ("Erf", "Tanh", "Sigmoid", "Gelu", "FastGelu", "QuickGelu", "SiLU", "exported Gelu")
 
     def __init__(self, random, is_open):
         self.random, self.is_open = random, is_open
         self.nodes, self.constants, self.inputs = [], {}, {}
         self.pool = []  # (name, leading dimensions, columns)
+        self.activations = {}  # of what they give: what they take
         self.adds = {}  # of each value that a layer has quantized: whether one of these adds a residual; such a one shares no x
         self._input("x", self._choose(self.LEADING[:5]), self._choose((4, 30)))
         for _ in range(random.integers(2, 6)):
             self._add_layer()
         taken = {i for n in self.nodes for i in n.input}
         self.outputs = [name for name, *_ in self.pool if name not in self.inputs and (name not in taken or self._coin(0.1))]
+        self.outputs += self.activations
 
     def _coin(self, chance=0.5):
         return self.random.random() < chance
@@ -120,7 +146,7 @@ class Blocks:
         return name
 
     def _node(self, kind, inputs, outputs, **attributes):
-        domain = "com.microsoft" if kind.startswith("Skip") else ""
+        domain = "com.microsoft" if kind in MICROSOFT else ""
         self.nodes.append(helper.make_node(kind, inputs, outputs, f"{outputs[0]}_{kind}", domain=domain, **attributes))
         return outputs[0]
 
@@ -144,7 +170,10 @@ class Blocks:
             y = self._node("Add", [y, bias] if self._coin() else [bias, y], [f"{p}_biased"])
         residual = self._residual(p, leading, columns) if self._coin(0.7) and not is_shared else None
         self.adds[x] = residual is not None
-        form = self._choose((None, "Layer", "Simplified"))
+        is_activated = self._coin(0.25)
+        if is_activated:
+            self.constants[f"{p}_scale"] *= F(0.02)
+        form = None if is_activated else self._choose((None, "Layer", "Simplified"))
         skips = form and residual and self._coin()
         if residual and not skips:
             y = self._node("Add", [y, residual] if self._coin() else [residual, y], [f"{p}_sum"])
@@ -154,7 +183,24 @@ class Blocks:
             y = self._node("Relu", [y], [f"{p}_relu"])
         if form:
             y = self._add_normalization(p, y, residual if skips else None, form, leading, columns)
-        self.pool.append((y, tuple(leading), columns))
+        if is_activated:
+            self.activations[self._activate(p, y, self._choose(self.ACTIVATIONS))] = y
+        else:
+            self.pool.append((y, tuple(leading), columns))
+
+    def _activate(self, p, x, kind):
+        y = f"{p}_activated"
+        if kind == "SiLU":
+            self._node("Sigmoid", [x], [f"{p}_sigmoid"])
+            return self._node("Mul", [x, f"{p}_sigmoid"] if self._coin() else [f"{p}_sigmoid", x], [y])
+        if kind != "exported Gelu":
+            return self._node(kind, [x], [y])
+        self.constants |= {"root": F(math.sqrt(2)), "one": F(1), "half": F(0.5)}
+        self._node("Div", [x, "root"], [f"{p}_scaled"])
+        self._node("Erf", [f"{p}_scaled"], [f"{p}_erf"])
+        self._node("Add", [f"{p}_erf", "one"], [f"{p}_more"])
+        self._node("Mul", [x, f"{p}_more"], [f"{p}_twice"])
+        return self._node("Mul", [f"{p}_twice", "half"], [y])
 
     def _residual(self, p, leading, columns):
         """None where no value has a fitting shape."""
@@ -192,7 +238,8 @@ class Blocks:
         if total:
             self.pool.append((total[0], tuple(leading), columns))
         name = "SkipLayerNormalization" if form == "Layer" else "SkipSimplifiedLayerNormalization"
-        return self._node(name, [*((y, residual) if self._coin() else (residual, y)), scale, *bias, *offset],
+        has_rows_of_y = any(v[:2] == (residual, tuple(leading)) for v in self.pool)  # ONNX Runtime takes the shape of the first
+        return self._node(name, [*((residual, y) if has_rows_of_y and self._coin() else (y, residual)), scale, *bias, *offset],
                           [result, *(["", "", *total] if total else [])], **epsilon)
 
     def model(self):
@@ -212,7 +259,11 @@ class Residuals(unittest.TestCase):
                 expected = evaluate(blocks.nodes, inputs | blocks.constants)
                 s = session(blocks.model(), options={"claim": "all"}, threads=1 + i % 3, spins=False)
                 for name, given in zip(blocks.outputs, s.run(None, inputs), strict=True):
-                    assert_same(given, expected[name])
+                    if name in blocks.activations:
+                        x, y = np.abs(expected[blocks.activations[name]]), expected[name]
+                        self.assertTrue((np.abs(given.astype(np.float64) - y) <= 2.0 ** -21 * np.maximum(x, np.abs(y))).all(), name)
+                    else:
+                        assert_same(given, expected[name])
 
     def one(self, *behind, shape=(2, 3, 8), residual=(2, 3, 5), outputs=("y",), opset=OPSET, is_open=False):
         """x by w, its y t_y, with nodes behind it that may take the residual r and the parameters a, b and c of its columns."""
