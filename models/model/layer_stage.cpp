@@ -30,7 +30,8 @@ class layers_of_matrices {
         : x_at_(plan.x_at) {
         const auto size = *volume(d.weights_shape);
         for (const auto at : plan.w_at) {
-            if (!layers_.contains(at)) layers_.try_emplace(at, of_matrix(d, at), w + at * size, available, x);
+            if (!layers_.contains(at))
+                layers_.try_emplace(at, layers::match::of_matrix(d, at), w + at * size, available, x);
             of_products_.push_back(&layers_.at(at).work);
         }
         x_bytes_ = *volume(x);
@@ -48,14 +49,6 @@ class layers_of_matrices {
     }
 
   private:
-    /// Zero points may be for all columns of all matrices.
-    static layers::layer_description of_matrix(layers::layer_description d, std::int64_t matrix) {
-        auto &all = d.w_zero_points;
-        if (const auto columns = d.weights_shape.back(); !d.is_convolution && std::ssize(all) > columns)
-            all = {all.begin() + matrix * columns, all.begin() + (matrix + 1) * columns};
-        return d;
-    }
-
     std::vector<std::int64_t> x_at_;                // of each product, the index of its matrix of x
     std::map<std::int64_t, prepared_layer> layers_; // by the index of the weight matrix
     std::vector<const layers::layer *> of_products_;

@@ -152,7 +152,7 @@ TEST(layer_match, finds_the_layers_that_share_what_quantizes) {
     EXPECT_EQ(found.reason, "");
     layers.pop_back();
     EXPECT_EQ(row_scales_of(b, layers).reason,
-            "node 'MatMulInteger_7' (MatMulInteger) reads it, which belongs to no claimed layer");
+            "node 'MatMulInteger_7' (MatMulInteger) reads it, which takes no scales of rows");
 }
 
 TEST(layer_match, says_why_x_keeps_one_scale) {
@@ -162,10 +162,10 @@ TEST(layer_match, says_why_x_keeps_one_scale) {
     EXPECT_EQ(reason(b), "'s' is read outside of the graph");
     b = rows(4, 2);
     b.then("Shape", {"q"}, {"shape"});
-    EXPECT_EQ(reason(b), "node 'Shape_7' (Shape) reads it, which belongs to no claimed layer");
+    EXPECT_EQ(reason(b), "node 'Shape_7' (Shape) reads it, which takes no scales of rows");
     b = rows(4, 2);
     b["y1"].is_seen_outside = b["f1"].is_seen_outside = true; // the second layer ends before its scale
-    EXPECT_EQ(reason(b), "node 'Mul_6' (Mul) reads it, which belongs to no claimed layer");
+    EXPECT_EQ(reason(b), "node 'Mul_6' (Mul) reads it, which takes no scales of rows");
     b = rows(4, 1);
     b.add_bytes("w", {4, 5}, 7, data_type::s8);
     b.then("MatMulInteger", {"q", "w", "z"}, {"sums"});

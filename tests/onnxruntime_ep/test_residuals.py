@@ -427,9 +427,6 @@ class Residuals(unittest.TestCase):
                 with self.subTest(x=x, w=w, zero=zero.shape, residual=residual):
                     self.assertEqual(operators(m, feed), {NAME: 1})
                     assert_same(run(m, feed)[0], evaluate(given, feed | constants)["y" if residual else "u"])
-        several = {"w": np.stack([matrix, matrix]), "scale": F(0.01)}
-        m = model([quantize(), *product("t")], {"x": (FLOAT, (3, 8))}, {"t_y": (FLOAT, None)}, OPSET, several)
-        self.assertIn("leaves 't_product' (MatMulInteger): its weights have shape 2x8x5", log(m))
 
     def test_a_convolution_adds_what_has_its_shape(self):
         random = np.random.default_rng(6)

@@ -127,7 +127,7 @@ class Rows(unittest.TestCase):
         reshape = helper.make_node("Reshape", ["x_q", "flat"], ["r"], "reshape")
         for reason, shape, others, outputs, values in (
                 ("'x_q' is read outside of the graph", [4, 12], [], {"x_q": (UINT8, None)}, {}),
-                ("node 'reshape' (Reshape) reads it, which belongs to no claimed layer", [4, 12], [reshape], {"r": (UINT8, None)},
+                ("node 'reshape' (Reshape) reads it, which takes no scales of rows", [4, 12], [reshape], {"r": (UINT8, None)},
                  {"flat": np.int64([-1])}),
                 ("its scale does not multiply the sums of node 'q_product' (MatMulInteger)", [4, 12], second[:1],
                  {"q_sums": (TensorProto.INT32, None)}, {"q_w": more["q_w"]}),

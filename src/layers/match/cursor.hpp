@@ -25,8 +25,9 @@ struct start {
     std::int64_t channels = 0;            // of the sums
     std::optional<std::size_t> rank = {}; // of the sums, where it is known
     bool has_tables = false;              // activations are tables, or no part of a layer
-    /// With other layers, which are to be one node with it: a tensor that it adds may be made of what they give.
-    bool shares_x = false;
+    /// It is to be one node with other layers, and a tensor that it adds may be made of what they give; or it has
+    /// several matrices.
+    bool adds_no_tensor = false;
 };
 
 /// A cursor stands at a value behind the product. It answers what the graph has there, and changes nothing.
@@ -138,7 +139,7 @@ inline layer_part ends_at_inputs(const cursor &c, const node &n) {
 /// are known when it runs.
 inline bool is_summand(const cursor &c, const value &v) {
     const auto &sums = c.g().output(c.from->product).shape;
-    if (!v.is_summand || v.type != data_type::f32 || !v.shape || c.from->shares_x) return false;
+    if (!v.is_summand || v.type != data_type::f32 || !v.shape || c.from->adds_no_tensor) return false;
     if (is_known(v.shape) && is_known(sums)) return broadcast_shape(*v.shape, *sums) == sums;
     if (c.from->is_convolution || v.shape->empty() || v.shape->back() != c.from->channels) return false;
     if (!sums) return true;

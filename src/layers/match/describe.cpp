@@ -38,6 +38,13 @@ layer_description describe(const graph &g, const node &product) {
     return d;
 }
 
+layer_description of_matrix(layer_description d, std::int64_t matrix) {
+    auto &all = d.w_zero_points;
+    if (const auto columns = d.weights_shape.back(); !d.is_convolution && std::ssize(all) > columns)
+        all = {all.begin() + matrix * columns, all.begin() + (matrix + 1) * columns};
+    return d;
+}
+
 layer_description describe(const graph &g, const layer_match &m) {
     auto d = describe(g, g.nodes[m.product]);
     d.scales_by_row = m.scales_by_row;

@@ -10,6 +10,9 @@ namespace dynquant::layers::match {
 /// several matrices of weights, the shape is that of one and the zero points are those of all.
 layer_description describe(const graph &g, const node &product);
 
+/// That of one matrix of several.
+layer_description of_matrix(layer_description d, std::int64_t matrix);
+
 /// All of its nodes but what quantizes x, whose statement the caller prepares.
 layer_description describe(const graph &g, const layer_match &m);
 

@@ -524,7 +524,7 @@ match_result find_integer_layer(start s, layer_match m, const table_maker &tabul
     if (auto reason = read_product(s); !reason.empty()) return {std::nullopt, std::move(reason)};
     s.has_tables = tabulate != nullptr;
     m.scales_by_row = s.by_rows != nullptr;
-    s.shares_x = shares_quantized_x(s.g, s.product);
+    s.adds_no_tensor = shares_quantized_x(s.g, s.product) || has_several_matrices(s.g, s.product);
     if (s.product.has(2)) m.x_zero_point = s.product.inputs[2];
     const auto here = [&] { return cursor {&s, m.y, m.tensor != none}; };
     if (go_on(m, bias_behind(here())) && go_on(m, cast_behind(here(), data_type::f32))) {
@@ -568,6 +568,12 @@ bool is_product(const node &n) {
     return n.is(op::conv_integer, op::mat_mul_integer);
 }
 
+bool has_several_matrices(const graph &g, const node &product) {
+    const auto &weights = g.input(product, 1).known->shape;
+    return product.is(op::mat_mul_integer) && weights.size() > 2
+            && std::any_of(weights.begin(), weights.end() - 2, [](std::int64_t extent) { return extent != 1; });
+}
+
 match_result find_layer(
         const graph &g, std::size_t product, const std::vector<bool> &is_taken, const table_maker &tabulate) {
     const start s {g, is_taken, g.nodes[product]};
@@ -598,7 +604,7 @@ row_scales find_row_scales(const graph &g, std::size_t quantize, std::span<const
         for (const auto consumer : v.consumers) {
             const auto at = by_node[consumer];
             if (at == none)
-                ends(label(g, g.nodes[consumer]), " reads it, which belongs to no claimed layer");
+                ends(label(g, g.nodes[consumer]), " reads it, which takes no scales of rows");
             else if (std::ranges::count(result.layers, at) == 0)
                 result.layers.push_back(at);
         }

@@ -59,6 +59,10 @@ using table_maker = std::function<std::vector<std::uint8_t>(std::span<const std:
 /// ConvInteger or MatMulInteger. MatMulInteger may be of the domain `dynquant`, where it means the same.
 bool is_product(const node &n);
 
+/// Whether the weights of an integer product, which are constant, are a stack of matrices. Then a layer is one for each
+/// matrix, and adds no tensor.
+bool has_several_matrices(const graph &g, const node &product);
+
 /// is_taken: for each node, whether another layer has it. On a graph of the found nodes alone it finds the same layer.
 /// tabulate makes tables of activations, and the layer ends before other Tanh and Sigmoid, which such a caller computes
 /// itself. Without it they are post-ops in f32, and the layer ends before them in float16 and behind bytes.

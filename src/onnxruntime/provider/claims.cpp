@@ -19,10 +19,6 @@ bool is_used(const value &v) {
     return v.is_seen_outside || !v.consumers.empty();
 }
 
-bool has_several_matrices(const dims &weights) {
-    return std::any_of(weights.begin(), weights.end() - 2, [](std::int64_t extent) { return extent != 1; });
-}
-
 /// A layer that can be claimed.
 match_result find_claimable_layer(const graph &g, std::size_t product, const std::vector<bool> &is_claimed) {
     const auto &n = g.nodes[product];
@@ -30,8 +26,10 @@ match_result find_claimable_layer(const graph &g, std::size_t product, const std
     if (!result.found) return result;
     if (g.input(n, 0).is_constant()) return {std::nullopt, "its input is constant"}; // fused nodes do not receive it
     const auto &weights = g.input(n, 1).known->shape;
-    if (n.is(op::mat_mul_integer) && (weights.size() < 2 || has_several_matrices(weights)))
+    if (weights.size() < 2 || (has_several_matrices(g, n) && volume(weights) == 0))
         return {std::nullopt, concat("its weights have shape ", to_string(weights))};
+    if (has_several_matrices(g, n) && result.found->scales_by_row)
+        return {std::nullopt, "its weights are several matrices, and rows have scales of their own"};
     return result;
 }
 
@@ -102,7 +100,11 @@ class finder {
             if (!layers::match::is_product(g_.nodes[i])) continue;
             auto m = find_claimable_layer(g_, i, is_claimed_);
             if (m.found && m.found->nodes.size() == 1 && !claims_all()) m.reason = fast_in_ort_product(g_, g_.nodes[i]);
-            if (take(i, m)) layers_.push_back(*std::move(m.found));
+            if (!take(i, m)) continue;
+            if (has_several_matrices(g_, g_.nodes[i]))
+                add({m.found->nodes, {*m.found}});
+            else
+                layers_.push_back(*std::move(m.found));
         }
         std::ranges::reverse(layers_);
     }

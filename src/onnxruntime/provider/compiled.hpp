@@ -47,6 +47,9 @@ std::unique_ptr<fused_node> compile_node(const compile_arguments &a, const node 
 
 std::unique_ptr<fused_node> compile_layer(const compile_arguments &a, const layers::match::layer_match &m);
 
+/// A layer whose weights are several matrices.
+std::unique_ptr<fused_node> compile_stack(const compile_arguments &a, const layers::match::layer_match &m);
+
 /// Several layers of one x, which is quantized once.
 std::unique_ptr<fused_node> compile_group(
         const compile_arguments &a, const std::vector<layers::match::layer_match> &matches);

@@ -1,11 +1,9 @@
 #include <algorithm>
-#include <cstring>
 
-#include "kernels/kernels.hpp"
 #include "layers/match/describe.hpp"
 #include "onnxruntime/common/tensor.hpp"
-#include "onnxruntime/provider/compiled.hpp"
 #include "onnxruntime/provider/summand.hpp"
+#include "onnxruntime/provider/x_parameters.hpp"
 #include "parallel/newest.hpp"
 #include "quantization/environment.hpp"
 #include "quantization/shape.hpp"
@@ -16,10 +14,6 @@ namespace dynquant::onnxruntime {
 using layers::match::layer_match;
 
 namespace {
-
-operation prepare(const quantization &q) {
-    return kernels::prepare(q, {}, kernels::own_kernels());
-}
 
 layers::packed_layer problem_of(const graph &g, const layer_match &m) {
     auto d = describe(g, m);
@@ -52,19 +46,11 @@ class compiled_layer : public fused_node {
     compiled_layer(const compile_arguments &a, const layer_match &m)
         : fused_node(a)
         , problem_(problem_of(a.g, m))
+        , parameters_(a, m)
         , ones_(leading_ones(a.g, m))
         , x_input_(index_of(a.g, m.x, a.inputs))
         , y_output_(index_of(a.g, m.y, a.outputs))
         , before_output_(m.before == none ? none : index_of(a.g, m.before, a.outputs)) {
-        if (const auto &d = problem_.description(); !d.prepare) {
-            if (!d.x_zero_point) x_zero_point_input_ = index_of(a.g, m.x_zero_point, a.inputs);
-            if (m.x_scale != none) {
-                if (const auto &known = a.g.values[m.x_scale].known)
-                    std::memcpy(&x_scale_, known->data, sizeof x_scale_);
-                else
-                    x_scale_input_ = index_of(a.g, m.x_scale, a.inputs);
-            }
-        }
         if (m.tensor != none) tensor_input_ = index_of(a.g, m.tensor, a.inputs);
         if (const auto &shape = a.g.values[m.x].shape; is_known(shape)) layers_.add(make_layer(*shape));
     }
@@ -79,8 +65,8 @@ class compiled_layer : public fused_node {
         const auto &x = *input_of(api_, context, x_input_);
         const auto shape = shape_of(api_, x);
         auto current = layer_for(shape);
-        const auto zero_point = read_x_zero_point(context);
-        const auto scale = read_x_scale(context);
+        const auto zero_point = parameters_.zero_point(context);
+        const auto scale = parameters_.scale(context);
         layers::layer_arguments args {data_of(api_, x), nullptr, {&zero_point, 1}, {&scale, 1}};
         auto memory = idle_.take([] { return std::make_unique<compiled_layer::memory>(); });
         if (tensor_input_ != none) {
@@ -111,31 +97,9 @@ class compiled_layer : public fused_node {
         return std::make_shared<const layers::layer>(problem_, x);
     }
 
-    std::int32_t read_x_zero_point(const OrtKernelContext &context) const {
-        if (x_zero_point_input_ == none) return 0;
-        return byte_at(scalar_data(context, x_zero_point_input_), problem_.description().x_is_signed);
-    }
-
-    float read_x_scale(const OrtKernelContext &context) const {
-        if (x_scale_input_ == none) return x_scale_;
-        return *static_cast<const float *>(scalar_data(context, x_scale_input_));
-    }
-
-    /// ONNX Runtime does not tell a scalar from a tensor of unknown rank.
-    const void *scalar_data(const OrtKernelContext &context, std::size_t index) const {
-        const auto &tensor = *input_of(api_, context, index);
-        const dims shape(shape_of(api_, tensor));
-        if (volume(shape) != 1)
-            throw error(status::invalid_shape,
-                    concat(problem_.description().label, ": expected one scale and one zero point of x, given shape ",
-                            to_string(shape)));
-        return data_of(api_, tensor);
-    }
-
     layers::packed_layer problem_;
-    std::size_t ones_, x_input_, y_output_, before_output_;
-    std::size_t x_zero_point_input_ = none, x_scale_input_ = none, tensor_input_ = none; // none: known, or no input
-    float x_scale_ = 1;
+    x_parameters parameters_;
+    std::size_t ones_, x_input_, y_output_, before_output_, tensor_input_ = none;
     parallel::newest<layers::layer> layers_; // by the shape of x
     parallel::object_pool<memory> idle_;
 };
