@@ -14,11 +14,11 @@ import onnx
 import onnxruntime as ort
 from layers import model
 from onnx import TensorProto as T
-from onnx import helper
+from onnx import helper, numpy_helper
 from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument
 import provider
 from provider import NAME
-from test_provider import log
+from test_provider import REFUSALS, log
 
 F = np.float32
 LAYERS, SAMPLE = 700, int(os.environ.get("DYNQUANT_TEST_SAMPLE", "7"))
@@ -403,6 +403,48 @@ class Narrow(unittest.TestCase):
                             (make(["b"], integers), product + bias), (make(["b"], integers, beta=0.7), product + bias * F(0.7))):
             self.assertEqual(operators(m, {"x": x}), {NAME: 1})
             provider.assert_same(run(m, {"x": x})[0], expected)
+
+    def test_a_c_of_gemm_that_comes_with_the_run(self):
+        """It broadcasts to the product, and does not repeat it."""
+        x, w = (np.arange(n, dtype=F) % 7 - 3 for n in (48, 64 * 16))
+        x, w = x.reshape(3, 16), w.reshape(16, 64)
+        nodes = [helper.make_node("DequantizeLinear", ["w", "s"], ["wf"], "dq"), helper.make_node("Gemm", ["x", "wf", "c"], ["y"], "product", alpha=0.5)]
+        m = model(nodes, {"x": (T.FLOAT, (None, 16)), "c": (T.FLOAT, None)}, {"y": (T.FLOAT, None)}, 17, {"w": w.astype(np.int8), "s": F(0.25)})
+        of_columns = model(nodes, {"x": (T.FLOAT, (None, 16)), "c": (T.FLOAT, (None, 64))}, {"y": (T.FLOAT, None)}, 17, {"w": w.astype(np.int8), "s": F(0.25)})
+        for shape in ((3, 64), (1, 64)):
+            c = np.random.default_rng(1).integers(-9, 9, shape).astype(F)
+            self.assertEqual(operators(of_columns, {"x": x, "c": c}), {NAME: 1})
+            provider.assert_same(run(of_columns, {"x": x, "c": c})[0], x @ (w * F(0.25)) * F(0.5) + c)  # exact
+        with self.assertRaisesRegex(REFUSALS, "node 'product' .Gemm.: expected what is added to its y of shape 1x64 to broadcast with it, given shape 3x64"):
+            run(of_columns, {"x": x[:1], "c": np.ones((3, 64), F)})
+        self.assertIn("leaves 'product' (Gemm): expected a constant beside 'y', given 'c'", log(m))
+
+    def test_weights_of_an_outer_graph(self):
+        """Of an If and of a Loop. ONNX Runtime fails to make MatMulNBits of them, or leaves the zero points out."""
+        w = np.arange(64 * 32).reshape(64, 32) % 201 - 100
+        parameters = {"w": w.astype(np.int8), "s": F(2.0) ** -(np.arange(32) % 4).astype(F), "z": (np.arange(32) % 17 - 8).astype(np.int8)}
+        x = (np.arange(64, dtype=F) % 5 - 2).reshape(1, 64)
+        product = np.maximum(x @ ((w - parameters["z"]) * parameters["s"]).astype(F), F(0))  # exact
+        body = [helper.make_node("DequantizeLinear", ["w", "s", "z"], ["d"], "dq", axis=1), helper.make_node("MatMul", ["x", "d"], ["p"], "product"),
+                helper.make_node("Relu", ["p"], ["r"], "relu")]
+        info, tensor = helper.make_tensor_value_info, lambda name, value: numpy_helper.from_array(np.asarray(value), name)
+        for outer in (("w", "s", "z"), ("z",), ("w",), ("s", "z"), ("w", "s")):
+            inner = [tensor(name, value) for name, value in parameters.items() if name not in outer]
+            constants = [tensor(name, parameters[name]) for name in outer]
+            branch = helper.make_graph(body, "branch", [], [info("r", T.FLOAT, None)], inner)
+            other = helper.make_graph([helper.make_node("Identity", ["x"], ["o"])], "other", [], [info("o", T.FLOAT, None)])
+            of_if = helper.make_graph([helper.make_node("If", ["c"], ["y"], then_branch=branch, else_branch=other)], "g",
+                                      [info("c", T.BOOL, []), info("x", T.FLOAT, [1, 64])], [info("y", T.FLOAT, None)], constants)
+            steps = [helper.make_node("Add", ["sum", "r"], ["more"]), helper.make_node("Identity", ["goes"], ["goes_on"])]
+            loop = helper.make_graph([*body, *steps], "body", [info("i", T.INT64, []), info("goes", T.BOOL, []), info("sum", T.FLOAT, [1, 32])],
+                                     [info("goes_on", T.BOOL, []), info("more", T.FLOAT, [1, 32])], inner)
+            of_loop = helper.make_graph([helper.make_node("Loop", ["n", "", "zero"], ["y"], body=loop)], "g", [info("x", T.FLOAT, [1, 64])],
+                                        [info("y", T.FLOAT, None)], [*constants, tensor("n", np.int64(3)), tensor("zero", np.zeros((1, 32), F))])
+            for graph, inputs, times in ((of_if, {"x": x, "c": np.array(True)}, 1), (of_loop, {"x": x}, 3)):
+                m = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10).SerializeToString()
+                with self.subTest(outer=outer, op=graph.node[0].op_type):
+                    provider.assert_same(provider.run(m, inputs)[0], F(times) * product)
+                    self.assertIn("claims 'dq' (DequantizeLinear), 'product' (MatMul), 'relu' (Relu)", log(m))
 
     def test_what_is_left(self):
         def said(change, **options):

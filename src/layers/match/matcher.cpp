@@ -453,18 +453,24 @@ std::optional<std::vector<float>> dequantized_bias(const cursor &c, const value 
     return values;
 }
 
-/// Adds the bias of a weight-only product, times Gemm's beta. Says why it cannot be taken, "" where it can.
+/// Adds the bias of a weight-only product, times Gemm's beta, or Gemm's C that comes with each run. Says why it cannot
+/// be taken, "" where it can.
 std::string take_bias(layer_match &m, const cursor &c) {
     const auto index = c.from->product.inputs[2];
     const auto &v = c.g().values[index];
+    const auto beta = c.from->product.get("beta", 1.0F);
     auto values = dequantized_bias(c, v);
+    if (!values && c.from->product.is(op::gemm) && beta == 1 && is_summand(c, v)) {
+        m.tensor = index;
+        m.post_ops.push_back({kind::add_tensor});
+        return {};
+    }
     if (values)
         m.nodes.push_back(v.producer);
     else if (auto reason = why_no_bias(c, index); !reason.empty())
         return reason;
     else
         values = values_of<float>(*v.known);
-    const auto beta = c.from->product.get("beta", 1.0F);
     if (beta == 0) return {}; // nothing is added, as in BLAS, though a value be infinite or NaN
     if (beta != 1)
         for (auto &value : *values)

@@ -114,7 +114,8 @@ class finder {
             if (!layers::match::is_weight_only_product(g_, g_.nodes[i])) continue;
             auto m = find_layer(g_, i, is_claimed_);
             if (m.found) m.reason = fused_by_ort(g_, *m.found, options_.ort_version);
-            if (m.found && m.reason.empty() && !claims_all()) m.reason = fast_in_ort_weight_only(g_, *m.found);
+            if (m.found && m.reason.empty() && !claims_all() && !has_outer_weights(g_, *m.found))
+                m.reason = fast_in_ort_weight_only(g_, *m.found);
             if (take(i, m)) add({m.found->nodes, {*m.found}});
         }
     }

@@ -8,13 +8,18 @@
 namespace dynquant::onnxruntime {
 namespace {
 
+/// Whether what is added does not broadcast the product: to a convolution, or as Gemm's C.
+bool keeps_shape(const node &product, std::size_t tensor) {
+    return product.is(op::conv) || (product.has(2) && product.inputs[2] == tensor);
+}
+
 class compiled_weight_only : public fused_node {
   public:
     compiled_weight_only(const compile_arguments &a, const layers::match::layer_match &m,
             std::shared_ptr<weight_only_workspace_pool> memory)
         : fused_node(a)
         , label_(label(a.g, a.g.nodes[m.product]))
-        , is_convolution_(a.g.nodes[m.product].is(op::conv))
+        , keeps_shape_(keeps_shape(a.g.nodes[m.product], m.tensor))
         , layer_(describe_weight_only(a.g, m), environment::usable_features())
         , x_input_(index_of(a.g, m.x, a.inputs))
         , tensor_input_(m.tensor == none ? none : index_of(a.g, m.tensor, a.inputs))
@@ -35,8 +40,7 @@ class compiled_weight_only : public fused_node {
             const auto &tensor = *input_of(api_, context, tensor_input_);
             args.tensor = static_cast<const float *>(data_of(api_, tensor));
             if (const auto of_tensor = shape_of(api_, tensor); of_tensor != y_shape) {
-                const unequal_summands summands {
-                        label_, is_convolution_, shape, y_shape, dims(of_tensor), sizeof(float)};
+                const unequal_summands summands {label_, keeps_shape_, shape, y_shape, dims(of_tensor), sizeof(float)};
                 shape = summands.repeat(args, memory->repeated);
                 y_shape = layer_.y_of(shape);
             }
@@ -49,7 +53,7 @@ class compiled_weight_only : public fused_node {
     }
 
     std::string label_;
-    bool is_convolution_;
+    bool keeps_shape_;
     layers::weight_only_layer layer_;
     std::size_t x_input_, tensor_input_, y_output_, before_output_;
     std::shared_ptr<weight_only_workspace_pool> idle_;

@@ -14,6 +14,10 @@ namespace dynquant::onnxruntime {
 std::string fused_by_ort(const graph &g, const node &n, const std::vector<bool> &is_claimed);
 std::string fused_by_ort(const graph &g, const layers::match::layer_match &m, int ort_version);
 
+/// Whether weights of a weight-only layer, their scales or zero points stand in an outer graph. ONNX Runtime's fusion
+/// to MatMulNBits fails then, or computes without the zero points: 1.23.2 to 1.32.0.
+bool has_outer_weights(const graph &g, const layers::match::layer_match &m);
+
 /// "ONNX Runtime has a fast kernel for it".
 std::string fast_in_ort_quantization(const graph &g, const node &n);
 std::string fast_in_ort_product(const graph &g, const node &n);

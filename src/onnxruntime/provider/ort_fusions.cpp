@@ -171,6 +171,11 @@ sides sides_of(const graph &g, const node &n) {
     return n.is(op::quantize_linear) ? sides {x, y, scale} : sides {y, x, scale};
 }
 
+bool has_outer_weights(const graph &g, const layers::match::layer_match &m) {
+    return std::ranges::any_of(g.nodes[m.dequantize].inputs,
+            [&](std::size_t input) { return input != none && g.values[input].is_of_outer_graph; });
+}
+
 std::string fused_by_ort(const graph &g, const node &n, const std::vector<bool> &is_claimed) {
     const auto *partner = partner_of(g, n, is_claimed);
     return partner ? with_partner(*partner) : "";
@@ -179,7 +184,8 @@ std::string fused_by_ort(const graph &g, const node &n, const std::vector<bool> 
 std::string fused_by_ort(const graph &g, const layers::match::layer_match &m, int ort_version) {
     if (const auto *before = producer_of(g, m.x); before && before->is(op::dequantize_linear))
         return with_partner(*before);
-    return becomes_matmul_nbits(g, m, ort_version) ? "ONNX Runtime makes MatMulNBits of it" : "";
+    return becomes_matmul_nbits(g, m, ort_version) && !has_outer_weights(g, m) ? "ONNX Runtime makes MatMulNBits of it"
+                                                                               : "";
 }
 
 } // namespace dynquant::onnxruntime

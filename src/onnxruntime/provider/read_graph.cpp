@@ -192,6 +192,7 @@ class reader {
             read_type(api_, has_shape_, *from, v);
             read_constant(api_, *from, initializers_, v);
             v.is_seen_outside = flag_of(api_, api_.ValueInfo_IsGraphOutput, *from);
+            v.is_of_outer_graph = flag_of(api_, api_.ValueInfo_IsFromOuterScope, *from);
             v.is_summand = !v.is_constant(); // fused nodes do not receive constants
             result.view.values.push_back(std::move(v));
         }

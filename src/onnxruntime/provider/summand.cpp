@@ -18,7 +18,7 @@ const void *repeated(
 
 dims unequal_summands::repeat(layers::layer_arguments &args, repeated_operands &memory) const {
     const auto sum = broadcast_shape(y, tensor);
-    if (!sum || (is_convolution ? *sum != y : sum->back() != y.back()))
+    if (!sum || (keeps_shape ? *sum != y : sum->back() != y.back()))
         throw error(status::invalid_shape,
                 concat(label, ": expected what is added to its y of shape ", to_string(y),
                         " to broadcast with it, given shape ", to_string(tensor)));
