@@ -98,6 +98,40 @@ TEST(weights_memory, returns_what_is_freed_though_its_neighbours_stay) {
     EXPECT_TRUE(last.holds(std::byte {7}));
 }
 
+TEST(weights_memory, of_the_last_one_is_taken_again) {
+    const block first(300001);
+    first.fill(std::byte {7});
+    const auto *const next = block(5 * mebibyte).memory.get();
+    for (const std::size_t size : {std::size_t {65536}, std::size_t {300001}, mebibyte, 7 * mebibyte, mebibyte}) {
+        const block again(size);
+        EXPECT_EQ(again.memory.get(), next) << size;
+        expect_new(again);
+        again.fill(std::byte {1});
+        EXPECT_TRUE(first.holds(std::byte {7})) << size;
+    }
+    EXPECT_EQ(resident_pages(next, 7 * mebibyte), 0U);
+}
+
+TEST(weights_memory, stays_free_as_a_huge_page_gets_whole) {
+    const block first(300001);
+    first.fill(std::byte {7});
+    auto freed = std::make_unique<const block>(mebibyte);
+    freed->fill(std::byte {1});
+    const auto *const begin = freed->memory.get();
+    auto next = std::make_unique<const block>(65536);
+    freed.reset(); // the next one stays
+    const auto expect_free = [&] { EXPECT_EQ(resident_pages(begin, mebibyte), 0U); };
+    expect_free();
+    next.reset();
+    for (int i = 0; i < 3; ++i) {
+        const block other(3 * mebibyte);
+        expect_new(other);
+        other.fill(std::byte {2});
+        expect_free();
+    }
+    EXPECT_TRUE(first.holds(std::byte {7}));
+}
+
 TEST(weights_memory, of_threads) {
     std::vector<std::thread> threads;
     for (int worker = 1; worker <= 4; ++worker)

@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "layers/gemm/shared_weights.hpp"
 #include "layers/gemm/weights_memory.hpp"
 #include "layers/gemm/zero_points.hpp"
 #include "quantization/shape.hpp"
@@ -174,18 +175,20 @@ packed_product::packed_product(problem p, const panel_loop &kind, const constant
     : problem_(std::move(p))
     , loop_(kind)
     , product_(product_of(problem_, kind))
-    , weights_(allocate_weights(static_cast<std::size_t>(own_panels() * product_.panel_bytes)))
     , weight_sums_(static_cast<std::size_t>(problem_.columns))
     , compensation_(static_cast<std::size_t>(own_panels() * kind.columns))
     , excess_(product_.line_bytes / kind.columns) {
     auto &zero_points = problem_.w_zero_points;
     if (std::ranges::all_of(zero_points, [](std::int32_t zp) { return zp == 0; })) zero_points.clear();
-    auto *const packed = reinterpret_cast<std::int8_t *>(weights_.get());
+    const auto size = static_cast<std::size_t>(own_panels() * product_.panel_bytes);
+    auto memory = allocate_weights(size);
+    auto *const packed = reinterpret_cast<std::int8_t *>(memory.get());
     pack(w, packed);
     for (std::int64_t panel = 0; kind.has_excess && panel < own_panels(); ++panel)
         excess_.take_from(
                 {packed + panel * product_.panel_bytes, static_cast<std::size_t>(product_.panel_bytes)}, kind.columns);
-    product_.weights = packed;
+    weights_ = share_weights(std::move(memory), size);
+    product_.weights = reinterpret_cast<const std::int8_t *>(weights_.get());
     product_.compensation = compensation_.data();
     product_.excess = excess_.weights();
     add_up();

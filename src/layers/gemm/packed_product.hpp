@@ -65,7 +65,7 @@ class packed_product {
     problem problem_;
     panel_loop loop_;
     panel_product product_;
-    std::shared_ptr<std::byte> weights_;
+    std::shared_ptr<const std::byte> weights_;
     std::vector<std::int32_t> weight_sums_, compensation_, zero_points_; // zero_points_: for the loop, of padding too
     saturation_excess excess_;
     std::unique_ptr<const packed_product> narrower_; // of the columns behind these, in panels of one vector less

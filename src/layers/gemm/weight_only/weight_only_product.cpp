@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "layers/gemm/shared_weights.hpp"
 #include "layers/gemm/weight_only/pack_weights.hpp"
 #include "layers/gemm/weights_memory.hpp"
 #include "parallel/parallel.hpp"
@@ -212,12 +213,14 @@ void weight_only_product::pack_weights(const weight_only_weights &w, bool are_su
     auto &p = panels_;
     const std::int64_t in_byte = p.code == weight_code::u4 ? 2 : 1, last = w.inner - 1; // a row
     p.panel_bytes = (last / p.block * ceil_div(p.block, in_byte) + last % p.block / in_byte + 1) * loop_.columns;
-    weights_ = allocate_weights(static_cast<std::size_t>(panels() * p.panel_bytes));
-    p.weights = weights_.get();
-    auto *const to = weights_.get();
+    const auto size = static_cast<std::size_t>(panels() * p.panel_bytes);
+    auto memory = allocate_weights(size);
+    auto *const to = memory.get();
     parallel::for_each_part(panels(), parallel::parts_for(w.inner * w.columns, 0), [&](parallel::range part) {
         pack_panels(w, p, loop_.columns, are_subtracted, part, to + part.begin * p.panel_bytes);
     });
+    weights_ = share_weights(std::move(memory), size);
+    p.weights = weights_.get();
 }
 
 void weight_only_product::pack_parameters(const weight_only_weights &w, bool has_zero_points) {

@@ -87,7 +87,7 @@ class weight_only_product {
 
     weight_only_loop loop_;
     weight_only_panels panels_; // points into what follows
-    std::shared_ptr<std::byte> weights_;
+    std::shared_ptr<const std::byte> weights_;
     std::vector<float> scales_;
     std::vector<std::int8_t> zero_points_;
     std::vector<float> x_scales_;                // of groups of columns
