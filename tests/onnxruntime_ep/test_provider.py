@@ -809,6 +809,53 @@ print(kib("VmRSS") - before, kib("VmHWM") - before)
                 self.assertLess(after, 1.15 * weights_kib + 3072)  # a huge page, and what the session has of its own
                 self.assertLess(peak, 2.15 * weights_kib + 3072)
 
+    SESSIONS = """
+import gc, json, provider, sys, numpy as np
+def mib(): return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmRSS")) / 1024
+folder = sys.argv[1]
+with np.load(folder + "/values.npz") as file: x, expected = ({n[1:]: v for n, v in file.items() if n[0] == kind} for kind in "xy")
+make = lambda name: provider.session(f"{folder}/{name}.onnx", options={"claim": "all"})
+def check(s):
+    for name, y in zip(expected, s.run([*expected], x), strict=True): provider.assert_same(y, expected[name])
+def close(*which):
+    for i in which: del sessions[i]
+    gc.collect()
+    for s in sessions.values(): check(s)
+    return round(mib() - before)
+check(make("large"))  # the libraries' memory, and that of a run
+before, sessions, grown = mib(), {}, []
+for i in range(4):
+    sessions[i] = make("large")
+    grown.append(close())
+closed = [close(0), close(3, 1), close(2)]
+sessions[4] = make("large")
+print(json.dumps([grown, closed, close()]))
+"""
+
+    def test_sessions_share_weights(self):
+        """Of products of integers, and of floats by narrow weights: 32 MiB each. All sums are exact in float."""
+        random, inner, columns = np.random.default_rng(7), 2048, 8192
+        pairs = [(random.integers(68, 189, (inner, columns)).astype(np.uint8),
+                  random.integers(-7, 8, (columns, inner)).astype(np.int8)) for _ in range(2)]
+        x = {"x": random.integers(0, 16, (1, inner)).astype(np.uint8), "f": random.integers(-3, 4, (1, inner)).astype(np.float32)}
+        nodes, constants, expected = [], {"s": np.float32(0.5)}, {}
+        for i, (w, narrow) in enumerate(pairs):
+            constants |= {f"w{i}": w, f"n{i}": narrow}
+            nodes += [node("MatMulInteger", ["x", f"w{i}"], [f"i{i}"]), node("DequantizeLinear", [f"n{i}", "s"], [f"d{i}"]),
+                      node("Gemm", ["f", f"d{i}"], [f"g{i}"], transB=1)]
+            expected |= {f"i{i}": (x["x"].astype(np.float32) @ w.astype(np.float32)).astype(np.int32),
+                         f"g{i}": x["f"] @ narrow.T.astype(np.float32) / 2}
+        inputs = {"x": (UINT8, ["n", inner]), "f": (FLOAT, ["n", inner])}
+        m = model(nodes, inputs, {n: (INT32 if n[0] == "i" else FLOAT, None) for n in expected}, 21, constants)
+        self.assertEqual(operators(m, x, options={"claim": "all"}), {NAME: 4})
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "large.onnx").write_bytes(m)
+            np.savez(f"{folder}/values.npz", **{"x" + n: v for n, v in x.items()}, **{"y" + n: v for n, v in expected.items()})
+            grown, closed, again = json.loads(in_another_process(self.SESSIONS, folder, check=True).stdout)
+        self.assertGreater(min(*grown, *closed[:2], again), 56)
+        self.assertLess(max(*grown, *closed[:2], again), 80)
+        self.assertLess(closed[2], 16)
+
 
 class Unregistered(unittest.TestCase):
     """ONNX Runtime wants a library to be unregistered after the sessions that use it. A program that does not wait lives."""
