@@ -6,6 +6,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 namespace dynquant::layers {
 
@@ -39,5 +41,14 @@ class shared_weights {
 
 /// Among those of the process. Owners keep what finds them, whatever is destroyed first as the process ends.
 shared_weights::memory share_weights(shared_weights::memory given, std::size_t size);
+
+/// Likewise, with values that the weights' sizes make many: scales of blocks.
+template <typename T>
+std::shared_ptr<const T> share_values(std::vector<T> given) {
+    const auto owner = std::make_shared<const std::vector<T>>(std::move(given));
+    const auto shared =
+            share_weights({owner, reinterpret_cast<const std::byte *>(owner->data())}, owner->size() * sizeof(T));
+    return {shared, reinterpret_cast<const T *>(shared.get())};
+}
 
 } // namespace dynquant::layers

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "layers/gemm/shared_weights.hpp"
 #include "layers/gemm/weight_only/pack_weights.hpp"
@@ -239,9 +240,11 @@ void weight_only_product::pack_parameters(const weight_only_weights &w, bool has
                             std::numeric_limits<float>::quiet_NaN();
                 });
     p.parameters.of_panel = is_shared ? 0 : blocks * loop_.columns;
-    scales_ = is_shared ? in_one_panel<float>(scales, loop_.columns, no_offset)
-                        : in_panels<float>(scales, blocks, p, panels(), loop_.columns, no_offset);
-    p.parameters.scales = scales_.data();
+    auto in_order = is_shared ? in_one_panel<float>(scales, loop_.columns, no_offset)
+                              : in_panels<float>(scales, blocks, p, panels(), loop_.columns, no_offset);
+    scale_count_ = in_order.size();
+    scales_ = share_values(std::move(in_order));
+    p.parameters.scales = scales_.get();
     if (!has_zero_points) return;
     auto zero_points = w.zero_points;
     if (zero_points.empty()) zero_points.resize(w.scales.size());
@@ -252,8 +255,8 @@ void weight_only_product::pack_parameters(const weight_only_weights &w, bool has
 }
 
 std::size_t weight_only_product::bytes() const {
-    return static_cast<std::size_t>(panels() * panels_.panel_bytes)
-            + (scales_.size() + x_scales_.size()) * sizeof(float) + zero_points_.size() + group_zero_points_.size();
+    return static_cast<std::size_t>(panels() * panels_.panel_bytes) + (scale_count_ + x_scales_.size()) * sizeof(float)
+            + zero_points_.size() + group_zero_points_.size();
 }
 
 void weight_only_product::run(const float_rows &x, float *y, std::int64_t y_stride, weight_only_workspace &memory,

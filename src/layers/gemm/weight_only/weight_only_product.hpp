@@ -88,7 +88,8 @@ class weight_only_product {
     weight_only_loop loop_;
     weight_only_panels panels_; // points into what follows
     std::shared_ptr<const std::byte> weights_;
-    std::vector<float> scales_;
+    std::shared_ptr<const float> scales_;
+    std::size_t scale_count_ = 0;
     std::vector<std::int8_t> zero_points_;
     std::vector<float> x_scales_;                // of groups of columns
     std::vector<std::int8_t> group_zero_points_; // likewise
