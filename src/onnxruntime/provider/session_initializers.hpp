@@ -11,9 +11,9 @@
 namespace dynquant::onnxruntime {
 
 /// The initializers that AddInitializer gave to the session's options. ONNX Runtime uses them only when it runs nodes:
-/// the graph that a provider sees has the model's values, and no function tells of others. AddInitializer refuses a
-/// name that it was given before, so that adding the name to a copy of the options tells. AddExternalInitializers needs
-/// nothing of that kind: it changes the graph itself.
+/// the graph that a provider sees has the model's values, and up to 1.32 no function tells of others. AddInitializer
+/// refuses a name that it was given before, so that adding the name to a copy of the options tells.
+/// AddExternalInitializers needs nothing of that kind: it changes the graph itself.
 class session_initializers {
   public:
     session_initializers(const OrtApi &api, const OrtSessionOptions &session);
