@@ -811,6 +811,7 @@ print(kib("VmRSS") - before, kib("VmHWM") - before)
 
     SESSIONS = """
 import gc, json, provider, sys, numpy as np
+from concurrent.futures import ThreadPoolExecutor
 def mib(): return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmRSS")) / 1024
 folder = sys.argv[1]
 with np.load(folder + "/values.npz") as file: x, expected = ({n[1:]: v for n, v in file.items() if n[0] == kind} for kind in "xy")
@@ -828,7 +829,7 @@ for i in range(4):
     sessions[i] = make("large")
     grown.append(close())
 closed = [close(0), close(3, 1), close(2)]
-sessions[4] = make("large")
+with ThreadPoolExecutor(3) as pool: sessions.update(enumerate(pool.map(make, ["large"] * 3)))  # at the same time
 print(json.dumps([grown, closed, close()]))
 """
 
