@@ -216,27 +216,75 @@ TEST(weight_only_match, a_bias_may_be_dequantized) {
     EXPECT_EQ(why([](builder &b) { b.then("Relu", {"c"}, {"r"}); }), no_constant);
 }
 
-TEST(weight_only_match, a_convolution_of_one_tap_is_weight_only) {
+/// y = Conv(x, (w - 0) s, c), of which w is 6 filters of 4 channels and some taps.
+builder convolution(dims kernel) {
     builder b;
-    b.add("x", data_type::f32, dims {2, 4, 3, 3});
-    b.add_bytes("w", {5, 4, 1, 1}, 7, data_type::s8);
-    b.add_floats("s", {5});
-    b.add("wf", data_type::f32, dims {5, 4, 1, 1});
+    dims w {6, 4};
+    w.insert(w.end(), kernel.begin(), kernel.end());
+    b.add("x", data_type::f32, std::nullopt);
+    b.add_bytes("w", w, 7, data_type::s8);
+    b.add_floats("s", {6});
+    b.add("wf", data_type::f32, w);
     b.then("DequantizeLinear", {"w", "s"}, {"wf"}).attributes["axis"] = std::int64_t {0};
-    b.add_floats("c", {5});
-    b.add("y", data_type::f32, dims {2, 5, 3, 3});
+    b.add_floats("c", {6});
+    b.add("y", data_type::f32, std::nullopt);
     b.then("Conv", {"x", "wf", "c"}, {"y"});
-    const char *const several = "expected a Conv of one tap and one group, without strides and pads";
-    const auto d = weight_only_of(b);
+    return b;
+}
+
+dims extents_of(const weight_only_weights &w) {
+    return {w.inner, w.columns, w.block, w.scale_columns};
+}
+
+TEST(weight_only_match, a_convolution_of_one_tap_is_weight_only) {
+    auto b = convolution({1, 1});
+    auto d = weight_only_of(b);
     EXPECT_TRUE(d.is_convolution && d.weights.is_transposed);
-    EXPECT_EQ(
-            (dims {d.weights.inner, d.weights.columns, d.weights.block, d.weights.scale_columns}), (dims {4, 5, 4, 5}));
+    EXPECT_EQ(extents_of(d.weights), (dims {4, 6, 4, 6}));
     EXPECT_EQ(d.post_ops.size(), 1U);
+    EXPECT_EQ(d.kernel, dims {});
     b.g.nodes.back().attributes["strides"] = std::vector<std::int64_t> {2, 1};
-    EXPECT_EQ(b.find().reason, several);
-    b.g.nodes.back().attributes["strides"] = std::vector<std::int64_t> {1, 1};
+    d = weight_only_of(b);
+    EXPECT_EQ(d.kernel, (dims {1, 1}));
+    EXPECT_EQ(d.window.strides, (dims {2, 1}));
+}
+
+TEST(weight_only_match, convolutions_have_the_taps_of_a_channel_together) {
+    auto b = convolution({3, 2});
+    b.g.nodes.back().attributes = {{"group", std::int64_t {2}}, {"auto_pad", std::string("SAME_LOWER")},
+            {"dilations", std::vector<std::int64_t> {1, 2}}, {"pads", std::vector<std::int64_t> {1, 2, 3, 4}},
+            {"kernel_shape", std::vector<std::int64_t> {3, 2}}};
+    auto d = weight_only_of(b);
+    EXPECT_EQ(extents_of(d.weights), (dims {24, 6, 24, 6}));
+    EXPECT_EQ(d.kernel, (dims {3, 2}));
+    EXPECT_EQ(d.groups, 2);
+    EXPECT_EQ(d.x_rank, 4U);
+    EXPECT_EQ(d.window.auto_pad, "SAME_LOWER");
+    EXPECT_EQ(d.window.dilations, (dims {1, 2}));
+    EXPECT_EQ(d.window.pads, (dims {1, 2, 3, 4}));
+    EXPECT_EQ(d.window.kernel_shape, (dims {3, 2}));
+    b.add_floats("s", {});
+    d = weight_only_of(b);
+    EXPECT_EQ(extents_of(d.weights), (dims {24, 6, 24, 1}));
+}
+
+TEST(weight_only_match, convolutions_of_several_taps_have_no_scales_of_channels) {
+    const char *const reason = "expected one scale, or one for each filter, of a Conv of several taps or groups";
+    auto b = convolution({3, 2});
+    b.add_floats("s", {4});
+    b.g.nodes.front().attributes["axis"] = std::int64_t {1};
+    EXPECT_EQ(b.find().reason, reason);
+    b.add_floats("s", {6, 2, 3, 2});
+    b.g.nodes.front().attributes["block_size"] = std::int64_t {2};
+    EXPECT_EQ(b.find().reason, reason);
+    b = convolution({1});
+    b.add_floats("s", {4});
+    b.g.nodes.front().attributes["axis"] = std::int64_t {1};
+    b.g.nodes.back().attributes["strides"] = std::vector<std::int64_t> {2};
+    EXPECT_EQ(extents_of(weight_only_of(b).weights), (dims {4, 6, 1, 1}));
     b.g.nodes.back().attributes["group"] = std::int64_t {2};
-    EXPECT_EQ(b.find().reason, several);
+    EXPECT_EQ(b.find().reason, reason);
+    EXPECT_EQ(convolution({}).find().reason, "its weights have shape 6x4");
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "layers/conv/window.hpp"
 #include "layers/gemm/weight_only/weight_only_product.hpp"
 #include "layers/layer/layer.hpp"
 
@@ -13,26 +14,33 @@ namespace dynquant::layers {
 struct weight_only_description {
     std::string label; // what messages call it
     weight_only_weights weights;
-    bool is_convolution = false; // of one tap, channels first; the weights are [columns, inner]
+    bool is_convolution = false; // channels first; the weights are [columns, inner]
     std::size_t x_rank = 0;      // 0: any from 1 on
+    dims kernel = {};            // of a convolution; empty: of one tap, and y has the positions of x
+    std::int64_t groups = 1;     // of channels and columns. inner: the channels of a group, of each its taps
+    window_attributes window = {};
     std::vector<post_op> post_ops = {};
     std::optional<layers::normalization> normalization = {}; // last, not of a convolution
 };
 
 /// Immutable: many threads may run it at once.
+///
+/// Each group of a convolution is a product, as weight_only_product.hpp defines it: the rows k of its weights are
+/// channel by channel the taps, row-major, and x[k] is what the tap meets. In the padding that is 0, which counts as
+/// any other x: by a weight that is infinite or NaN it is NaN.
 class weight_only_layer {
   public:
     /// The memory of a run, which the caller keeps. Each run at a time needs its own.
     struct memory {
         weight_only_workspace of_product;
-        std::vector<float> products;
+        std::vector<float> products, windows;
     };
 
     /// Packs the weights, unless each run gives them. available: the features of the processor that loops may use.
     weight_only_layer(const weight_only_description &d, targets::features available,
             weight_storage storage = weight_storage::packed);
 
-    /// The shape of y. Throws error for an x whose rows the weights do not fit.
+    /// The shape of y. Throws error for an x whose rows or window the weights do not fit.
     dims y_of(const dims &x) const;
 
     /// Takes what floats have of layer_arguments, all dense.
@@ -42,13 +50,18 @@ class weight_only_layer {
     void run_rows(const layer_arguments &given, std::int64_t rows, memory &m, const std::byte *weights = nullptr) const;
 
   private:
-    void run_images(const layer_arguments &given, std::int64_t images, std::int64_t rows, memory &m,
+    void run_images(const layer_arguments &given, std::int64_t images, std::int64_t rows, const window *w, memory &m,
             const std::byte *weights = nullptr) const;
+    void check_convolution(const dims &x) const;
+    window window_over(const dims &x) const;
+    std::int64_t columns() const { return std::ssize(products_) * products_.front().columns(); }
 
     std::string label_;
     bool is_convolution_;
     std::size_t x_rank_;
-    weight_only_product product_;
+    dims kernel_;
+    window_attributes window_;
+    std::vector<weight_only_product> products_; // of each group
     std::vector<post_op> owned_;
     std::vector<post_op_view> post_ops_;
     std::optional<normalization> normalization_;

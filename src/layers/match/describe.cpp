@@ -9,6 +9,21 @@
 
 namespace dynquant::layers::match {
 
+namespace {
+
+window_attributes window_of(const node &convolution) {
+    using integers = std::vector<std::int64_t>;
+    window_attributes w;
+    w.auto_pad = convolution.get("auto_pad", std::string("NOTSET"));
+    w.dilations = convolution.get("dilations", integers {});
+    w.kernel_shape = convolution.get("kernel_shape", integers {});
+    w.pads = convolution.get("pads", integers {});
+    w.strides = convolution.get("strides", integers {});
+    return w;
+}
+
+} // namespace
+
 layer_description describe(const graph &g, const node &product) {
     const auto &w = *g.input(product, 1).known;
     layer_description d;
@@ -28,13 +43,8 @@ layer_description describe(const graph &g, const node &product) {
         d.weights_shape.erase(d.weights_shape.begin(), d.weights_shape.end() - 2);
         return d;
     }
-    using integers = std::vector<std::int64_t>;
     d.groups = product.get("group", std::int64_t {1});
-    d.window.auto_pad = product.get("auto_pad", std::string("NOTSET"));
-    d.window.dilations = product.get("dilations", integers {});
-    d.window.kernel_shape = product.get("kernel_shape", integers {});
-    d.window.pads = product.get("pads", integers {});
-    d.window.strides = product.get("strides", integers {});
+    d.window = window_of(product);
     return d;
 }
 
@@ -87,6 +97,12 @@ weight_only_description describe_weight_only(const graph &g, const layer_match &
     const std::size_t inner = to.is_transposed ? 1 : 0;
     to.inner = w.shape[inner];
     to.columns = w.shape[1 - inner];
+    if (d.is_convolution && !is_pointwise(product, w.shape)) {
+        d.kernel.assign(w.shape.begin() + 2, w.shape.end());
+        d.groups = product.get("group", std::int64_t {1});
+        d.window = window_of(product);
+        to.inner = volume(dims(w.shape.begin() + 1, w.shape.end())).value_or(0); // 0 where there are no filters
+    }
     to.data = w.data;
     to.scales = values_of<float>(scale);
     to.are_float16 = g.output(dequantize).type == data_type::f16;

@@ -18,8 +18,19 @@ bool are_zeros(const constant &c) {
             c.data, c.data + *volume(c.shape), [](std::byte b) { return (b & std::byte {0x7f}) == std::byte {}; });
 }
 
-/// Whether a convolution is a product of each position's channels.
-bool has_one_tap(const node &product, const dims &shape) {
+/// Why weights of a convolution have scales that a product of its windows does not take; "" where it does.
+std::string why_no_windows(const node &product, const node &dequantize, const dims &shape, const dims &scale) {
+    const bool has_one_tap = volume(dims(shape.begin() + 2, shape.end())) == 1;
+    if ((has_one_tap && product.get("group", std::int64_t {1}) == 1) || volume(scale) == 1) return {};
+    const auto axis = dequantize.get("axis", std::int64_t {1});
+    const bool is_by_filter =
+            (axis < 0 ? axis + std::ssize(shape) : axis) == 0 && dequantize.get("block_size", std::int64_t {0}) == 0;
+    return is_by_filter ? "" : "expected one scale, or one for each filter, of a Conv of several taps or groups";
+}
+
+} // namespace
+
+bool is_pointwise(const node &product, const dims &shape) {
     using integers = std::vector<std::int64_t>;
     const auto are = [&](const char *name, std::int64_t value) {
         return std::ranges::all_of(product.get(name, integers {}), [=](auto v) { return v == value; });
@@ -27,6 +38,8 @@ bool has_one_tap(const node &product, const dims &shape) {
     return shape.size() >= 3 && volume(dims(shape.begin() + 2, shape.end())) == 1 && are("strides", 1) && are("pads", 0)
             && product.get("group", std::int64_t {1}) == 1;
 }
+
+namespace {
 
 /// Why a DequantizeLinear of a matrix whose inner dimension is `inner` has no parameters of the columns, of the
 /// rows, of all or of blocks in columns; "" where it has.
@@ -95,10 +108,11 @@ std::string why_not_weight_only(const graph &g, const node &product, const std::
     if (!traits(*type).integral && dequantize.has(2) && !are_zeros(*g.input(dequantize, 2).known))
         return "its weights are float8 with a zero point that is not 0";
     const auto &shape = w.known->shape;
-    if (is_convolution && !has_one_tap(product, shape))
-        return "expected a Conv of one tap and one group, without strides and pads";
-    if (!is_convolution && shape.size() != 2) return concat("its weights have shape ", to_string(shape));
+    if (is_convolution ? shape.size() < 3 : shape.size() != 2)
+        return concat("its weights have shape ", to_string(shape));
     if (auto why = why_no_blocks(g, dequantize, has_transposed_weights(product) ? 1 : 0); !why.empty()) return why;
+    if (is_convolution)
+        if (auto why = why_no_windows(product, dequantize, shape, scale.known->shape); !why.empty()) return why;
     if (product.is(op::gemm) && product.get("transA", std::int64_t {0}) != 0) return "attribute 'transA': expected 0";
     return {};
 }

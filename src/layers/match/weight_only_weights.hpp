@@ -18,6 +18,9 @@ bool is_weight_only_product(const graph &g, const node &n);
 /// Whether the weights of one have a row for each column of y: those of Conv, and of Gemm with transB.
 bool has_transposed_weights(const node &weight_only_product);
 
+/// Whether a convolution, of weights of that shape, is a product of each position's channels.
+bool is_pointwise(const node &convolution, const dims &shape);
+
 /// Why such a product is no weight-only layer, whatever its bias is; "" where it may be one. is_taken: for each node,
 /// whether another layer has it.
 std::string why_not_weight_only(const graph &g, const node &product, const std::vector<bool> &is_taken);

@@ -23,6 +23,12 @@ constexpr constants of_convolutions = {
         {4710, 0.14, 1.6, 0.489, 2.09, 0.252, 0, 0},
         {5280, 0.467, 0.251, 0.0507, 0.93, 2.88, 1.97, 0},
 };
+// From the least of 1.2 s for each of 15 convolutions of int8 and of int4 weights; Zen 4 with AVX2 alone; 2026-11-29.
+// That of float8 weights is in the ratio of the rows above. More for a run here, so that tiny ones stay.
+constexpr constants of_windows = {
+        {6500, 0.16, 1.85, 0.489, 2.09, 0.5, 0, 0},
+        {5280, 0.37, 0.1, 0.15, 1.0, 0.7, 1.97, 0},
+};
 
 constexpr std::int64_t tile_rows = 6; // layers::weight_only_tile_rows
 
@@ -48,7 +54,8 @@ counts_on_both_sides counts_of(const weight_only_extents &e, targets::features a
     const auto [across, along] = e.is_convolution ? std::pair {e.rows, columns} : std::pair {e.columns, rows};
     const auto in_ort = static_cast<double>(round_up(across, std::int64_t {16})) / 16 * along * inner;
     const bool is_narrow = e.weights == data_type::s4 || e.weights == data_type::u4;
-    return {{
+    counts_on_both_sides counts {
+            {
                     1,
                     rows * inner * sixteens,  // vectors of products
                     tiles * inner * sixteens, // vectors of weights, which each tile of rows widens
@@ -64,11 +71,15 @@ counts_on_both_sides counts_of(const weight_only_extents &e, targets::features a
                     is_narrow ? weights : 0, is_float8(e.weights) ? weights : 0, e.scales_are_along_rows ? weights : 0,
                     e.block == 0 ? 0 : blocks * columns, // scales
             }};
+    for (auto *const side : {&counts.here, &counts.in_ort})
+        for (auto i = side->begin() + 1; i != side->end(); ++i)
+            *i *= static_cast<double>(e.groups);
+    return counts;
 }
 
 bool costs_less_in_ort(const weight_only_extents &e, targets::features available) {
     const auto counts = counts_of(e, available);
-    const auto &takes = e.is_convolution ? of_convolutions : of_products;
+    const auto &takes = e.has_windows ? of_windows : e.is_convolution ? of_convolutions : of_products;
     return cost(counts.in_ort, takes.in_ort) < cost(counts.here, takes.here);
 }
 

@@ -18,6 +18,10 @@ struct weight_only_extents {
     data_type weights = data_type::s8;
     /// Adjacent weights have scales of their own, or those of adjacent blocks.
     bool scales_are_along_rows = false;
+    /// Of a convolution of several taps, strides or pads, which copies what its windows meet. inner and columns are
+    /// those of a group.
+    bool has_windows = false;
+    std::int64_t groups = 1;
 };
 
 /// In the order of the constants in weight_only_cost.cpp, which says what they are.

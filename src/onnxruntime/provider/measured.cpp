@@ -121,14 +121,21 @@ std::string fast_in_ort_weight_only(const graph &g, const layers::match::layer_m
     const std::size_t columns = layers::match::has_transposed_weights(product) ? 0 : 1;
     weight_only_extents e {product.is(op::conv)};
     e.rows = e.is_convolution ? 1024 : 16; // where they are known when it runs: an image, the middle of 1 to 256 rows
-    if (x.shape && x.shape->size() > (e.is_convolution ? 2 : 0)) {
-        const auto rows = e.is_convolution ? dims(x.shape->begin() + 2, x.shape->end())
-                                           : dims(x.shape->begin(), x.shape->end() - 1);
+    e.has_windows = e.is_convolution && !layers::match::is_pointwise(product, shape);
+    const auto &of_rows = e.has_windows ? g.output(product).shape : x.shape;
+    if (of_rows && of_rows->size() > (e.is_convolution ? 2 : 0)) {
+        const auto rows = e.is_convolution ? dims(of_rows->begin() + 2, of_rows->end())
+                                           : dims(of_rows->begin(), of_rows->end() - 1);
         constexpr auto most = std::int64_t {1} << 44;
         if (is_known(rows)) e.rows = std::min(volume(rows).value_or(most), most);
     }
     e.inner = shape[1 - columns];
     e.columns = shape[columns];
+    if (e.has_windows) {
+        e.inner = volume(dims(shape.begin() + 1, shape.end())).value_or(0);
+        e.groups = std::max<std::int64_t>(product.get("group", std::int64_t {1}), 1);
+        e.columns = ceil_div(e.columns, e.groups);
+    }
     e.block = std::clamp(dequantize.get("block_size", std::int64_t {0}), std::int64_t {0}, e.inner);
     e.weights = *w.type;
     const auto axis = dequantize.get("axis", std::int64_t {1}), rank = std::ssize(shape);
