@@ -40,14 +40,14 @@ def same_pads(extent, kernel, stride, dilation, upper):
     return (less, total - less) if upper else (total - less, less)
 
 
-def convolve(x, w, group, strides, dilations, pads):
-    """Sums in int64 over x and w, which are less their zero points. pads: (begin, end) of each spatial dimension."""
+def convolve(x, w, group, strides, dilations, pads, kind=np.int64):
+    """Sums of that kind over x and w, which are less their zero points. pads: (begin, end) of each spatial dimension."""
     kernel, rank = w.shape[2:], w.ndim - 2
-    x = np.pad(x.astype(np.int64), [(0, 0), (0, 0), *pads])
+    x = np.pad(x.astype(kind), [(0, 0), (0, 0), *pads])
     extents = [(x.shape[2 + d] - (kernel[d] - 1) * dilations[d] - 1) // strides[d] + 1 for d in range(rank)]
     x = x.reshape(x.shape[0], group, w.shape[1], *x.shape[2:])
-    w = w.astype(np.int64).reshape(group, w.shape[0] // group, *w.shape[1:])
-    y = np.zeros((x.shape[0], *w.shape[:2], *extents), np.int64)
+    w = w.astype(kind).reshape(group, w.shape[0] // group, *w.shape[1:])
+    y = np.zeros((x.shape[0], *w.shape[:2], *extents), kind)
     for tap in itertools.product(*map(range, kernel)):
         window = tuple(slice(tap[d] * dilations[d], tap[d] * dilations[d] + (extents[d] - 1) * strides[d] + 1, strides[d])
                        for d in range(rank))

@@ -4,6 +4,7 @@ are within the bound of src/layers/gemm/weight_only/weight_only_product.hpp of t
 DYNQUANT_TEST_SAMPLE=N computes every Nth of the random layers."""
 import collections
 import itertools
+import math
 import os
 import tempfile
 import unittest
@@ -12,7 +13,7 @@ import ml_dtypes
 import numpy as np
 import onnx
 import onnxruntime as ort
-from layers import model
+from layers import convolve, model, same_pads
 from onnx import TensorProto as T
 from onnx import helper, numpy_helper
 from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument
@@ -375,6 +376,60 @@ class Narrow(unittest.TestCase):
                 self.assertEqual(operators(m.SerializeToString(), {"x": x}), {NAME: 1})
                 given = run(m.SerializeToString(), {"x": x}, threads=1 + i % 3)[0]
                 self.assert_near(layer, np.moveaxis(given, 1, -1), np.moveaxis(x, 1, -1))
+
+    def test_convolutions_of_several_taps(self):
+        """Beside exact sums of what windows meet, by the bound of a product of as many rows."""
+        for i in range(24):
+            random = np.random.default_rng([13, i])
+            rank, group = 1 + i % 3, int(random.choice([1, 1, 2, 3]))
+            channels, filters, images = int(random.integers(1, 20)), int(random.integers(1, 30)), int(random.integers(1, 3))
+            kernel, strides, dilations = (random.integers(1, most, rank).tolist() for most in (4, 3, 3))
+            extents = [(k - 1) * d + int(random.integers(1, 12)) for k, d in zip(kernel, dilations, strict=True)]
+            layer = Layer(random, "MatMul", [*CODES, *FLOATS][i % 6], ["tensor", "columns"][i // 6 % 2], transposed=True,
+                          inner=channels * math.prod(kernel), columns=filters * group, step=["", "Relu"][i % 2])
+            if i % 4 == 3:
+                pads = [same_pads(*of, upper=True) for of in zip(extents, kernel, strides, dilations, strict=True)]
+                padding = {"auto_pad": "SAME_UPPER"}
+            else:
+                pads = random.integers(0, 3, (rank, 2)).tolist()
+                padding = {"pads": [p[0] for p in pads] + [p[1] for p in pads]}
+            m = onnx.load_from_string(layer.model())
+            m.graph.input[0].CopyFrom(helper.make_tensor_value_info("x", T.FLOAT, [None] * (rank + 2)))
+            m.graph.initializer[0].dims[:] = [filters * group, channels, *kernel]
+            m.graph.node[1].CopyFrom(helper.make_node("Conv", ["x", "wf", "b"], ["y1"], "product", group=group, strides=strides, dilations=dilations, **padding))
+            del m.graph.node[2]  # Add, of the bias
+            x = random.standard_normal((images, channels * group, *extents)).astype(F)
+            weights = np.ascontiguousarray(layer.weights().T).reshape(filters * group, channels, *kernel)
+            sums, sizes = (convolve(*of, group, strides, dilations, pads, np.float64) for of in ((x, weights), (np.abs(x), np.abs(weights))))
+            bias = layer.bias.astype(np.float64).reshape(-1, *[1] * rank)
+            expected = STEPS[layer.step](sums + bias) if layer.step else sums + bias
+            bound = UNIT * (layer.inner + 4) * 1.001 * (sizes + np.abs(bias))
+            with self.subTest(i=i):
+                self.assertEqual(operators(m.SerializeToString(), {"x": x}), {NAME: 1})
+                given = run(m.SerializeToString(), {"x": x}, threads=1 + i % 3)[0]
+                self.assertEqual(given.shape, expected.shape)
+                self.assertTrue((np.abs(given - expected) <= bound).all())
+
+    def test_which_convolutions_of_several_taps_are_left(self):
+        without_vectors = os.environ.get("DYNQUANT_MAX_ISA") == "scalar"
+        for (channels, filters, extents, group), claimed in {(512, 512, (7, 7), 1): 1, (64, 64, (56, 56), 1): 0, (96, 96, (28, 28), 96): 0}.items():
+            nodes = [helper.make_node("DequantizeLinear", ["w", "s"], ["wf"]), helper.make_node("Conv", ["x", "wf"], ["y"], "c", group=group)]
+            w = np.ones((filters, channels // group, 3, 3), np.int8)
+            m = model(nodes, {"x": (T.FLOAT, [1, channels, *extents])}, {"y": (T.FLOAT, None)}, OPSET, {"w": w, "s": F(2)})
+            x = np.ones((1, channels, *extents), F)
+            with self.subTest(channels=channels, filters=filters, extents=extents):
+                self.assertEqual(operators(m, {"x": x}, {"claim": "auto"})[NAME], 0 if without_vectors else claimed)
+                np.testing.assert_array_equal(run(m, {"x": x})[0], np.full((1, filters, *(e - 2 for e in extents)), 18.0 * channels / group, F))
+
+    def test_windows_that_do_not_fit(self):
+        nodes = [helper.make_node("DequantizeLinear", ["w", "s"], ["wf"]), helper.make_node("Conv", ["x", "wf"], ["y"], "c")]
+        m = model(nodes, {"x": (T.FLOAT, [None] * 3)}, {"y": (T.FLOAT, None)}, OPSET, {"w": np.ones((4, 2, 3), np.int8), "s": F(2)})
+        of = session(m)
+        for shape, said in (((1, 2, 2), r"expected a window no larger than the padded tensor, given one of 3 over 2"),
+                            ((1, 3, 9), r"X: expected 2 channels, given shape 1x3x9")):
+            with self.assertRaisesRegex(Exception, said):
+                of.run(None, {"x": np.ones(shape, F)})
+        self.assertEqual(of.run(None, {"x": np.ones((0, 2, 5), F)})[0].shape, (0, 4, 3))
 
     def test_weights_of_two_layers(self):
         layer = layer_of(20, 20, bias=False)

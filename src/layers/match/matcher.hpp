@@ -31,8 +31,8 @@ struct layer_part {
 /// or Gelu, also by Tanh of a polynomial. One Add may be of a tensor that broadcasts to the sums, where its reader says
 /// that it is a summand. Last, QuantizeLinear to 8 bits, and an activation as a table, where the caller makes tables;
 /// or, of a product, LayerNormalization or RMSNormalization of its columns, also with an Add in one node. Or a
-/// weight-only layer: DequantizeLinear of constant weights, perhaps to float16 with a Cast behind it, MatMul, Gemm or a
-/// Conv of one tap, of floats, and such operators of floats.
+/// weight-only layer: DequantizeLinear of constant weights, perhaps to float16 with a Cast behind it, MatMul, Gemm or
+/// Conv of floats, and such operators of floats.
 struct layer_match : layer_part {
     std::size_t product = none;
     std::size_t quantize = none;   // DynamicQuantizeLinear
