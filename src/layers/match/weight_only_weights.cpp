@@ -30,13 +30,13 @@ std::string why_no_windows(const node &product, const node &dequantize, const di
 
 } // namespace
 
-bool is_pointwise(const node &product, const dims &shape) {
+bool is_pointwise(const node &convolution, const dims &shape) {
     using integers = std::vector<std::int64_t>;
     const auto are = [&](const char *name, std::int64_t value) {
-        return std::ranges::all_of(product.get(name, integers {}), [=](auto v) { return v == value; });
+        return std::ranges::all_of(convolution.get(name, integers {}), [=](auto v) { return v == value; });
     };
     return shape.size() >= 3 && volume(dims(shape.begin() + 2, shape.end())) == 1 && are("strides", 1) && are("pads", 0)
-            && product.get("group", std::int64_t {1}) == 1;
+            && convolution.get("group", std::int64_t {1}) == 1;
 }
 
 namespace {
