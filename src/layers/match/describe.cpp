@@ -4,7 +4,6 @@
 
 #include "elements/ceil_div.hpp"
 #include "elements/table.hpp"
-#include "layers/match/weight_only_weights.hpp"
 #include "quantization/shape.hpp"
 
 namespace dynquant::layers::match {
@@ -83,8 +82,9 @@ std::vector<T> transposed(const std::vector<T> &values, std::int64_t columns) {
 } // namespace
 
 weight_only_description describe_weight_only(const graph &g, const layer_match &m) {
-    const auto &product = g.nodes[m.product], &dequantize = g.nodes[m.dequantize];
-    const auto &w = *g.input(dequantize, 0).known, &scale = *g.input(dequantize, 1).known;
+    const auto &from = m.weights;
+    const auto &product = g.nodes[m.product], &dequantize = g.nodes[from.dequantize];
+    const auto &w = *g.input(dequantize, 0).known;
     weight_only_description d;
     d.label = label(g, product);
     d.post_ops = m.post_ops;
@@ -92,40 +92,31 @@ weight_only_description describe_weight_only(const graph &g, const layer_match &
     auto &to = d.weights;
     to.type = *w.type;
     d.is_convolution = product.is(op::conv);
-    d.x_rank = product.is(op::mat_mul) ? 0 : w.shape.size();
-    to.is_transposed = has_transposed_weights(product);
-    const std::size_t inner = to.is_transposed ? 1 : 0;
-    to.inner = w.shape[inner];
-    to.columns = w.shape[1 - inner];
-    if (d.is_convolution && !is_pointwise(product, w.shape)) {
-        d.kernel.assign(w.shape.begin() + 2, w.shape.end());
+    d.x_rank = product.is(op::mat_mul) ? 0 : from.shape.size();
+    to.is_transposed = from.is_transposed;
+    to.inner = from.inner;
+    to.columns = from.columns;
+    if (d.is_convolution && !is_pointwise(product, from.shape)) {
+        d.kernel.assign(from.shape.begin() + 2, from.shape.end());
         d.groups = product.get("group", std::int64_t {1});
         d.window = window_of(product);
-        to.inner = volume(dims(w.shape.begin() + 1, w.shape.end())).value_or(0); // 0 where there are no filters
     }
     to.data = w.data;
-    to.scales = values_of<float>(scale);
+    to.scales = values_of<float>(*g.input(dequantize, 1).known);
     to.are_float16 = g.output(dequantize).type == data_type::f16;
     // The zero points of floats are zeros.
     if (dequantize.has(2) && traits(to.type).integral)
         to.zero_points = values_of<std::int32_t>(*g.input(dequantize, 2).known);
-    const auto axis = dequantize.get("axis", std::int64_t {1});
-    const bool is_by_inner = (axis < 0 ? axis + std::ssize(w.shape) : axis) == static_cast<std::int64_t>(inner);
-    const auto block = dequantize.get("block_size", std::int64_t {0});
-    to.block = std::max<std::int64_t>(to.inner, 1);
-    to.scale_columns = 1;
-    if (scale.shape.size() > 1) {
-        to.block = block;
-        to.column_group = dequantize.get(column_group, std::int64_t {1});
+    to.block = from.scales == scales_of::rows ? 1 : std::max<std::int64_t>(to.inner, 1);
+    to.scale_columns = from.scales == scales_of::columns ? to.columns : 1;
+    if (from.scales == scales_of::blocks) {
+        to.block = from.block;
+        to.column_group = from.column_group;
         to.scale_columns = ceil_div(to.columns, to.column_group);
         if (to.is_transposed) {
             to.scales = transposed(to.scales, to.scale_columns);
             to.zero_points = transposed(to.zero_points, to.scale_columns);
         }
-    } else if (volume(scale.shape) != 1 && is_by_inner) {
-        to.block = 1;
-    } else if (volume(scale.shape) != 1) {
-        to.scale_columns = to.columns;
     }
     return d;
 }

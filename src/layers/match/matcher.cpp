@@ -7,7 +7,6 @@
 #include "elements/table.hpp"
 #include "layers/match/cursor.hpp"
 #include "layers/match/normalization.hpp"
-#include "layers/match/weight_only_weights.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
 
@@ -548,14 +547,13 @@ match_result find_integer_layer(start s, layer_match m, const table_maker &tabul
 }
 
 match_result find_weight_only_layer(start s, layer_match m) {
-    if (auto reason = why_not_weight_only(s.g, s.product, s.is_taken); !reason.empty())
+    m.weights = weights_of(s.g, s.product);
+    if (auto reason = why_not_weight_only(s.g, s.product, m.weights, s.is_taken); !reason.empty())
         return {std::nullopt, std::move(reason)};
-    m.dequantize = dequantize_of(s.g, s.product);
-    m.nodes.push_back(m.dequantize);
-    if (const auto maker = s.g.input(s.product, 1).producer; maker != m.dequantize) m.nodes.push_back(maker); // Cast
-    const auto &shape = s.g.input(s.g.nodes[m.dequantize], 0).known->shape;
-    s.channels = shape[has_transposed_weights(s.product) ? 0 : 1];
-    if (const auto known = s.product.is(op::mat_mul) ? s.g.input(s.product, 0).shape : shape) s.rank = known->size();
+    m.nodes.insert(m.nodes.end(), m.weights.nodes.begin(), m.weights.nodes.end());
+    s.channels = m.weights.columns;
+    if (const auto known = s.product.is(op::mat_mul) ? s.g.input(s.product, 0).shape : m.weights.shape)
+        s.rank = known->size();
     if (const auto alpha = s.product.get("alpha", 1.0F); alpha != 1) m.post_ops.push_back({kind::multiply, {alpha}});
     if (s.product.has(2))
         if (auto reason = take_bias(m, {&s, m.y}); !reason.empty()) return {std::nullopt, std::move(reason)};

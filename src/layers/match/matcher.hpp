@@ -6,6 +6,7 @@
 
 #include "layers/layer/layer.hpp"
 #include "layers/match/graph.hpp"
+#include "layers/match/weight_only_weights.hpp"
 
 namespace dynquant::layers::match {
 
@@ -31,13 +32,13 @@ struct layer_part {
 /// or Gelu, also by Tanh of a polynomial. One Add may be of a tensor that broadcasts to the sums, where its reader says
 /// that it is a summand. Last, QuantizeLinear to 8 bits, and an activation as a table, where the caller makes tables;
 /// or, of a product, LayerNormalization or RMSNormalization of its columns, also with an Add in one node. Or a
-/// weight-only layer: DequantizeLinear of constant weights, perhaps to float16 with a Cast behind it, MatMul, Gemm or
-/// Conv of floats, and such operators of floats.
+/// weight-only layer: DequantizeLinear of constant weights, perhaps to float16 with a Cast behind it, and perhaps
+/// Transpose and Reshape that make a matrix of them, MatMul, Gemm or Conv of floats, and such operators of floats.
 struct layer_match : layer_part {
     std::size_t product = none;
-    std::size_t quantize = none;   // DynamicQuantizeLinear
-    std::size_t dequantize = none; // of the weights of a weight-only layer
-    std::size_t x = none; // the value that the layer takes: f32 where it has `quantize` or `dequantize`, else of 8 bits
+    std::size_t quantize = none; // DynamicQuantizeLinear
+    weights_view weights = {};   // of a weight-only layer
+    std::size_t x = none; // the value that the layer takes: f32 where it has `quantize` or `weights`, else of 8 bits
     std::size_t x_zero_point = none;
     /// x has a scale and a zero point for each row, of a convolution each image: where what quantizes it says so, or
     /// where the caller wants it and find_row_scales() allows it.

@@ -1,6 +1,9 @@
 #include "layers/match/weight_only_weights.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <span>
 
 #include "elements/table.hpp"
 #include "quantization/shape.hpp"
@@ -18,13 +21,18 @@ bool are_zeros(const constant &c) {
             c.data, c.data + *volume(c.shape), [](std::byte b) { return (b & std::byte {0x7f}) == std::byte {}; });
 }
 
-/// Why weights of a convolution have scales that a product of its windows does not take; "" where it does.
-std::string why_no_windows(const node &product, const node &dequantize, const dims &shape, const dims &scale) {
+/// Why weights of a convolution, of some shape, are scaled or lie in memory as a product of its windows does not take
+/// them; "" where they are as that wants them.
+std::string why_no_windows(const node &product, const node &dequantize, const dims &shape, const dims &stored,
+        const dims &scale, bool is_transposed) {
+    const bool has_groups = product.get("group", std::int64_t {1}) != 1;
+    if (has_groups && is_transposed) return "its weights are transposed, and it has groups";
     const bool has_one_tap = volume(dims(shape.begin() + 2, shape.end())) == 1;
-    if ((has_one_tap && product.get("group", std::int64_t {1}) == 1) || volume(scale) == 1) return {};
+    if ((has_one_tap && !has_groups) || volume(scale) == 1) return {};
     const auto axis = dequantize.get("axis", std::int64_t {1});
-    const bool is_by_filter =
-            (axis < 0 ? axis + std::ssize(shape) : axis) == 0 && dequantize.get("block_size", std::int64_t {0}) == 0;
+    const auto of_filters = is_transposed ? std::ssize(stored) - 1 : 0;
+    const bool is_by_filter = (axis < 0 ? axis + std::ssize(stored) : axis) == of_filters
+            && dequantize.get("block_size", std::int64_t {0}) == 0;
     return is_by_filter ? "" : "expected one scale, or one for each filter, of a Conv of several taps or groups";
 }
 
@@ -41,9 +49,66 @@ bool is_pointwise(const node &convolution, const dims &shape) {
 
 namespace {
 
-/// Why a DequantizeLinear of a matrix whose inner dimension is `inner` has no parameters of the columns, of the
-/// rows, of all or of blocks in columns; "" where it has.
-std::string why_no_blocks(const graph &g, const node &n, std::int64_t inner) {
+using extents = std::span<const std::int64_t>;
+
+std::int64_t volume_of(extents e) {
+    return volume(dims(e.begin(), e.end())).value_or(-1);
+}
+
+/// Follows a constant's shape through Transpose and Reshape.
+class follower {
+  public:
+    explicit follower(dims stored)
+        : shape(std::move(stored)) {}
+
+    /// Returns why the node makes no matrix of the constant; "" where it may.
+    std::string pass(const graph &g, const node &n) {
+        if (n.is(op::transpose)) return transpose(g, n);
+        const auto &to = g.output(n).shape;
+        if (!n.is(op::reshape)) return {};
+        if (!n.has(1) || !g.input(n, 1).is_constant() || !is_known(to) || volume(*to) != volume(shape)
+                || volume(*to) == 0)
+            return concat(label(g, n), ", of its weights: expected a shape that is known");
+        shape = *to;
+        return {};
+    }
+
+    dims shape;
+    bool is_transposed = false; // the elements, in the order of memory, are those of the constant's matrix transposed
+    std::int64_t rows = 0;      // of what then lies in memory
+
+  private:
+    /// Dimensions of 1 move nothing. The others are those of a matrix if the last of them become the first.
+    std::string transpose(const graph &g, const node &n) {
+        std::vector<std::int64_t> perm(shape.size());
+        std::iota(perm.rbegin(), perm.rend(), 0);
+        perm = n.get("perm", perm);
+        dims to, moved;
+        for (const auto p : perm) {
+            const auto extent = shape.at(static_cast<std::size_t>(p));
+            to.push_back(extent);
+            if (extent != 1) moved.push_back(p);
+        }
+        const auto split = std::ranges::is_sorted_until(moved);
+        const bool is_matrix =
+                std::is_sorted(split, moved.end()) && (split == moved.end() || moved.back() < moved.front());
+        const auto extent_of = [&](std::int64_t p) { return shape[static_cast<std::size_t>(p)]; };
+        dims first, last;
+        std::transform(moved.begin(), split, std::back_inserter(first), extent_of);
+        std::transform(split, moved.end(), std::back_inserter(last), extent_of);
+        if (!is_matrix || (is_transposed && split != moved.end() && volume_of(last) != rows))
+            return concat(label(g, n), ", of its weights, transposes more than a matrix");
+        shape = to;
+        if (split == moved.end()) return {};
+        is_transposed = !is_transposed;
+        rows = volume_of(first);
+        return {};
+    }
+};
+
+/// Of a matrix whose inner dimension, columns and order in memory are known. Returns why its scales are not of all, of
+/// columns, of rows or of blocks of these; "" where they are.
+std::string read_scales(const graph &g, const node &n, weights_view &to) {
     const auto &shape = g.input(n, 0).known->shape, &scale = g.input(n, 1).known->shape;
     if (n.has(2) && g.input(n, 2).known->shape != scale)
         return concat("the zero points of its weights have shape ", to_string(g.input(n, 2).known->shape),
@@ -51,68 +116,121 @@ std::string why_no_blocks(const graph &g, const node &n, std::int64_t inner) {
     const auto block = n.get("block_size", std::int64_t {0});
     if (volume(scale) == 1 && scale.size() <= 1 && block == 0) return {};
     const auto axis = n.get("axis", std::int64_t {1}), of_axis = axis < 0 ? axis + std::ssize(shape) : axis;
-    if (of_axis < 0 || of_axis > 1) return concat("its weights have scales along axis ", axis);
-    auto expected = dims {shape[static_cast<std::size_t>(of_axis)]};
+    const auto elsewhere = concat("its weights have scales along axis ", axis, " of ", to_string(shape),
+            ", neither their rows nor their columns");
+    if (of_axis < 0 || of_axis >= std::ssize(shape)) return elsewhere;
+    const auto at = static_cast<std::size_t>(of_axis);
+    const auto extent = shape[at], before = volume_of(extents(shape).first(at)),
+               behind = volume_of(extents(shape).subspan(at + 1)), width = to.is_transposed ? to.inner : to.columns;
+    const bool has_whole_blocks = block > 0 && extent % block == 0; // which then may end where a dimension does
+    const bool is_along_width = behind == 1 && (extent == width || (has_whole_blocks && width % block == 0)),
+               is_along_height = behind == width && (before == 1 || has_whole_blocks);
+    const bool is_along_inner = to.is_transposed ? is_along_width : is_along_height,
+               is_along_columns = to.is_transposed ? is_along_height : is_along_width;
+    if (!is_along_inner && !is_along_columns) return elsewhere;
+    dims expected {extent};
     if (block > 0) {
-        if (of_axis != inner) return "its weights have blocks along their columns";
+        if (!is_along_inner) return "its weights have blocks along their columns";
+        to.block = block;
+        to.column_group = n.get(column_group, std::int64_t {1});
         expected = shape;
-        auto &blocks = expected[static_cast<std::size_t>(inner)];
-        blocks = ceil_div(blocks, block);
-        auto &groups = expected[static_cast<std::size_t>(1 - inner)];
-        groups = ceil_div(groups, n.get(column_group, std::int64_t {1}));
+        expected[at] = ceil_div(extent, block);
+        if (shape.size() == 2) expected[1 - at] = ceil_div(shape[1 - at], to.column_group);
+        to.scales = scales_of::blocks;
+    } else {
+        to.scales = is_along_columns ? scales_of::columns : scales_of::rows;
     }
     return scale == expected
             ? ""
             : concat("the scales of its weights: expected shape ", to_string(expected), ", given ", to_string(scale));
 }
 
-} // namespace
-
-std::size_t dequantize_of(const graph &g, const node &product) {
-    auto producer = g.input(product, 1).producer;
-    if (producer != none && g.nodes[producer].is(op::cast)) producer = g.input(g.nodes[producer], 0).producer;
-    const bool found = producer != none && g.nodes[producer].is(op::dequantize_linear)
-            && g.input(g.nodes[producer], 0).is_constant();
-    return found ? producer : none;
-}
-
-bool is_weight_only_product(const graph &g, const node &n) {
-    return n.is(op::mat_mul, op::gemm, op::conv) && n.has(0) && n.has(1) && dequantize_of(g, n) != none;
-}
-
-bool has_transposed_weights(const node &weight_only_product) {
-    return weight_only_product.is(op::conv) || weight_only_product.get("transB", std::int64_t {0}) != 0;
-}
-
-std::string why_not_weight_only(const graph &g, const node &product, const std::vector<bool> &is_taken) {
-    const auto &weights = g.input(product, 1);
-    const auto at = dequantize_of(g, product);
-    for (const auto maker : {at, weights.producer})
-        if (const auto &v = g.output(g.nodes[maker]); is_taken[maker] || v.consumers.size() != 1 || v.is_seen_outside)
-            return concat("other nodes take its weights '", v.name, "'");
-    const auto &dequantize = g.nodes[at];
-    const bool is_convolution = product.is(op::conv);
-    const auto &w = g.input(dequantize, 0), &scale = g.input(dequantize, 1);
+/// Why nodes make no matrix with known scales of a constant; "" where they do.
+std::string read_matrix(const graph &g, const node &product, weights_view &to) {
+    const auto &dequantize = g.nodes[to.dequantize];
     for (const auto input : dequantize.inputs)
         if (input != none && !g.values[input].known)
             return concat("'", g.values[input].name, "', of its weights, is ", why_unknown(g.values[input]));
+    follower f(g.input(dequantize, 0).known->shape);
+    for (auto i = to.nodes.size(); i-- > 0;)
+        if (auto why = f.pass(g, g.nodes[to.nodes[i]]); !why.empty()) return why;
+    to.shape = f.shape;
+    const bool is_convolution = product.is(op::conv);
+    if (is_convolution ? f.shape.size() < 3 : f.shape.size() != 2)
+        return concat("its weights have shape ", to_string(f.shape));
+    if (f.is_transposed && f.rows != f.shape[0])
+        return concat("its weights, transposed to ", f.rows, " rows, become ", to_string(f.shape));
+    // Those of Conv, and of Gemm with transB, have a row for each column of y.
+    const bool has_columns_first = is_convolution || product.get("transB", std::int64_t {0}) != 0;
+    const auto behind_first = volume(dims(f.shape.begin() + 1, f.shape.end())).value_or(0);
+    to.inner = has_columns_first ? behind_first : f.shape[0];
+    to.columns = has_columns_first ? f.shape[0] : behind_first;
+    to.is_transposed = has_columns_first != f.is_transposed;
+    if (is_convolution)
+        if (auto why = why_no_windows(product, dequantize, f.shape, g.input(dequantize, 0).known->shape,
+                    g.input(dequantize, 1).known->shape, f.is_transposed);
+                !why.empty())
+            return why;
+    return read_scales(g, dequantize, to);
+}
+
+/// The nodes that make weights, from the last to a DequantizeLinear; or none.
+std::vector<std::size_t> makers_of(const graph &g, const node &product) {
+    std::vector<std::size_t> nodes;
+    for (auto value = product.inputs[1]; value != none && g.values[value].producer != none;
+            value = g.nodes[nodes.back()].inputs.front()) {
+        nodes.push_back(g.values[value].producer);
+        const auto &maker = g.nodes[nodes.back()];
+        if (maker.is(op::dequantize_linear) && g.input(maker, 0).is_constant()) return nodes;
+        if (!maker.is(op::cast, op::reshape, op::transpose)) break;
+    }
+    return {};
+}
+
+} // namespace
+
+bool weights_view::are_moved(const graph &g) const {
+    return std::ranges::any_of(nodes, [&](auto n) { return g.nodes[n].is(op::reshape, op::transpose); });
+}
+
+weights_view weights_of(const graph &g, const node &product) {
+    weights_view result;
+    result.nodes = makers_of(g, product);
+    if (result.nodes.empty()) return result;
+    result.dequantize = result.nodes.back();
+    result.reason = read_matrix(g, product, result);
+    return result;
+}
+
+bool is_weight_only_product(const graph &g, const node &n) {
+    return n.is(op::mat_mul, op::gemm, op::conv) && n.has(0) && n.has(1) && !makers_of(g, n).empty();
+}
+
+std::string why_not_weight_only(
+        const graph &g, const node &product, const weights_view &weights, const std::vector<bool> &is_taken) {
+    for (const auto maker : weights.nodes)
+        if (const auto &v = g.output(g.nodes[maker]); is_taken[maker] || v.consumers.size() != 1 || v.is_seen_outside)
+            return concat("other nodes take its weights '", v.name, "'");
+    const auto &dequantize = g.nodes[weights.dequantize];
+    const auto &w = g.input(dequantize, 0), &scale = g.input(dequantize, 1);
+    if (!w.known || !scale.known) return weights.reason;
     const auto type = w.known->type;
     if (std::ranges::count(types, type) == 0) return concat("its weights are of type ", name_of(type));
     const auto &x = g.input(product, 0);
     if (x.type != data_type::f32) return "its input is no float";
     if (x.is_constant()) return "its input is constant";
     const auto scale_type = scale.known->type, dequantized = g.output(dequantize).type;
-    if (weights.type != data_type::f32 || !(dequantized == data_type::f32 || dequantized == scale_type)
-            || !(scale_type == data_type::f32 || scale_type == data_type::f16))
+    const auto is_exact = [&](std::size_t maker) { // the types that weights have on their way
+        const auto of = g.output(g.nodes[maker]).type;
+        return of == data_type::f32 || of == dequantized;
+    };
+    if (g.input(product, 1).type != data_type::f32 || !(dequantized == data_type::f32 || dequantized == scale_type)
+            || !(scale_type == data_type::f32 || scale_type == data_type::f16)
+            || !std::ranges::all_of(weights.nodes, is_exact))
         return concat("its weights become ", name_of(dequantized), " by scales of type ", name_of(scale_type));
+    if (!weights.reason.empty()) return weights.reason;
     if (!traits(*type).integral && dequantize.has(2) && !are_zeros(*g.input(dequantize, 2).known))
         return "its weights are float8 with a zero point that is not 0";
-    const auto &shape = w.known->shape;
-    if (is_convolution ? shape.size() < 3 : shape.size() != 2)
-        return concat("its weights have shape ", to_string(shape));
-    if (auto why = why_no_blocks(g, dequantize, has_transposed_weights(product) ? 1 : 0); !why.empty()) return why;
-    if (is_convolution)
-        if (auto why = why_no_windows(product, dequantize, shape, scale.known->shape); !why.empty()) return why;
     if (product.is(op::gemm) && product.get("transA", std::int64_t {0}) != 0) return "attribute 'transA': expected 0";
     return {};
 }

@@ -9,20 +9,37 @@
 
 namespace dynquant::layers::match {
 
-/// The DequantizeLinear that makes a product's weights of constants, perhaps with a Cast behind it; or none.
-std::size_t dequantize_of(const graph &g, const node &product);
+/// What of the matrix shares a scale.
+enum class scales_of { all, columns, rows, blocks };
 
-/// MatMul, Gemm or Conv whose weights one makes.
+/// The matrix that a product multiplies by, and the constant that it is made of: DequantizeLinear, then Cast, Transpose
+/// and Reshape in any order and number.
+struct weights_view {
+    std::size_t dequantize = none;       // none: the product's weights are not so
+    std::vector<std::size_t> nodes = {}; // from the last to the DequantizeLinear
+    dims shape = {};                     // as the product takes them
+    std::int64_t inner = 0, columns = 0;
+    bool is_transposed = false; // the constant's elements, in the order of memory, are [columns, inner]
+    scales_of scales = scales_of::all;
+    std::int64_t block = 0;        // rows of a block; without blocks 0
+    std::int64_t column_group = 1; // columns of a block
+    std::string reason = {};       // why they are no such matrix, or its scales are not known; "" where they are
+
+    bool are_moved(const graph &g) const; // by a Transpose or Reshape
+};
+
+/// Returns one that is none for other products.
+weights_view weights_of(const graph &g, const node &product);
+
+/// MatMul, Gemm or Conv whose weights are so.
 bool is_weight_only_product(const graph &g, const node &n);
-
-/// Whether the weights of one have a row for each column of y: those of Conv, and of Gemm with transB.
-bool has_transposed_weights(const node &weight_only_product);
 
 /// Whether a convolution, of weights of that shape, is a product of each position's channels.
 bool is_pointwise(const node &convolution, const dims &shape);
 
 /// Why such a product is no weight-only layer, whatever its bias is; "" where it may be one. is_taken: for each node,
 /// whether another layer has it.
-std::string why_not_weight_only(const graph &g, const node &product, const std::vector<bool> &is_taken);
+std::string why_not_weight_only(
+        const graph &g, const node &product, const weights_view &weights, const std::vector<bool> &is_taken);
 
 } // namespace dynquant::layers::match

@@ -154,7 +154,7 @@ class provider : public OrtEp {
         if (c.is_group) return compile_group(a, c.layers);
         if (c.layers.size() > 1) return compile_chain(a, c.layers);
         const auto &l = c.layers.front();
-        if (l.dequantize != none) return compile_weight_only(a, l, weight_only_workspace_);
+        if (l.weights.dequantize != none) return compile_weight_only(a, l, weight_only_workspace_);
         return has_several_matrices(graph_, graph_.nodes[l.product]) ? compile_stack(a, l) : compile_layer(a, l);
     }
 

@@ -1,7 +1,6 @@
 // What is as fast in ONNX Runtime, by measurement.
 #include <algorithm>
 
-#include "layers/match/weight_only_weights.hpp"
 #include "onnx/element_type.hpp"
 #include "onnxruntime/common/weight_only_cost.hpp"
 #include "onnxruntime/provider/left_to_ort.hpp"
@@ -115,13 +114,11 @@ std::string fast_in_ort_product(const graph &g, const node &n) {
 
 std::string fast_in_ort_weight_only(const graph &g, const layers::match::layer_match &m) {
     if (!targets::has(environment::usable_features(), targets::avx2)) return "without AVX2 it would be slow";
-    const auto &product = g.nodes[m.product], &dequantize = g.nodes[m.dequantize];
-    const auto &w = g.input(dequantize, 0), &x = g.input(product, 0), &scale = g.input(dequantize, 1);
-    const auto &shape = w.known->shape;
-    const std::size_t columns = layers::match::has_transposed_weights(product) ? 0 : 1;
+    const auto &product = g.nodes[m.product], &dequantize = g.nodes[m.weights.dequantize];
+    const auto &x = g.input(product, 0);
     weight_only_extents e {product.is(op::conv)};
     e.rows = e.is_convolution ? 1024 : 16; // where they are known when it runs: an image, the middle of 1 to 256 rows
-    e.has_windows = e.is_convolution && !layers::match::is_pointwise(product, shape);
+    e.has_windows = e.is_convolution && !layers::match::is_pointwise(product, m.weights.shape);
     const auto &of_rows = e.has_windows ? g.output(product).shape : x.shape;
     if (of_rows && of_rows->size() > (e.is_convolution ? 2 : 0)) {
         const auto rows = e.is_convolution ? dims(of_rows->begin() + 2, of_rows->end())
@@ -129,19 +126,18 @@ std::string fast_in_ort_weight_only(const graph &g, const layers::match::layer_m
         constexpr auto most = std::int64_t {1} << 44;
         if (is_known(rows)) e.rows = std::min(volume(rows).value_or(most), most);
     }
-    e.inner = shape[1 - columns];
-    e.columns = shape[columns];
+    const auto &w = m.weights;
+    using layers::match::scales_of;
+    e.inner = w.inner;
+    e.columns = w.columns;
     if (e.has_windows) {
-        e.inner = volume(dims(shape.begin() + 1, shape.end())).value_or(0);
         e.groups = std::max<std::int64_t>(product.get("group", std::int64_t {1}), 1);
         e.columns = ceil_div(e.columns, e.groups);
     }
-    e.block = std::clamp(dequantize.get("block_size", std::int64_t {0}), std::int64_t {0}, e.inner);
-    e.weights = *w.type;
-    const auto axis = dequantize.get("axis", std::int64_t {1}), rank = std::ssize(shape);
-    const auto behind = (axis < 0 ? axis + rank : axis) + 1;
-    e.scales_are_along_rows = scale.shape && volume(*scale.shape) != 1 && behind > 0 && behind <= rank
-            && volume(dims(shape.begin() + behind, shape.end())) == 1;
+    e.block = std::min(w.block, e.inner);
+    e.weights = *g.input(dequantize, 0).type;
+    e.scales_are_along_rows = volume(g.input(dequantize, 1).known->shape) != 1 && w.scales != scales_of::all
+            && w.is_transposed != (w.scales == scales_of::columns);
     return costs_less_in_ort(e, environment::usable_features()) ? "ONNX Runtime's nodes are as fast for such extents"
                                                                 : "";
 }
