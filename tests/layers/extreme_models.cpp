@@ -132,9 +132,14 @@ class extreme_model {
         const auto given = static_cast<std::int64_t>(axis);
         set(dequantize, "axis", one_in(5) ? number() : one_in(2) ? given : given - std::ssize(w));
         b_.add("x", data_type::f32, one_in(2) ? std::optional(shape(w.size())) : std::nullopt);
-        auto &n = b_.then(is_convolution ? "Conv" : "Gemm", {"x", "w"}, {"y"});
+        const bool is_turned = !is_convolution && one_in(4);
+        if (is_turned) {
+            b_.add("turned", data_type::f32, dims {w[1], w[0]});
+            b_.then("Transpose", {"w"}, {"turned"});
+        }
+        auto &n = b_.then(is_convolution ? "Conv" : "Gemm", {"x", is_turned ? "turned" : "w"}, {"y"});
         if (!is_convolution)
-            set(n, "transB", is_transposed ? one_in(5) ? number() : 1 : 0);
+            set(n, "transB", is_transposed != is_turned ? one_in(5) ? number() : 1 : 0);
         else if (one_in(2))
             add_window(n, w);
     }
@@ -233,10 +238,11 @@ TEST(extreme_models, are_layers_or_are_refused) {
         extreme_model model(seed);
         const auto found = model.result().find().found;
         if (!found) continue;
-        auto &of = found->dequantize == none ? of_integers : of_floats;
+        auto &of = found->weights.dequantize == none ? of_integers : of_floats;
         ++of.found;
         try {
-            found->dequantize == none ? check_integers(model, *found, of) : check_weight_only(model, *found, of);
+            found->weights.dequantize == none ? check_integers(model, *found, of)
+                                              : check_weight_only(model, *found, of);
         } catch (const error &e) {
             EXPECT_NE(std::string(e.what()), "");
         }

@@ -136,7 +136,7 @@ struct nbits_rule {
 };
 constexpr nbits_rule nbits_rules[] = {{13200, true, std::int64_t {1} << 62}, {12500, true, 256}, {0, false, 256}};
 
-/// Of a matrix that is not transposed, or by one Transpose, by scales in float, with a bias that is a vector; not where
+/// Of a matrix that no node moves or transposes, by scales in float, with a bias that is a vector; not where
 /// other nodes take the weights or the scale as well; and not where a Relu or Clip follows that one node takes.
 bool becomes_matmul_nbits(const graph &g, const layers::match::layer_match &m, int ort_version) {
     const auto &rule = *std::ranges::find_if(nbits_rules, [=](const nbits_rule &r) { return ort_version >= r.since; });
@@ -150,19 +150,11 @@ bool becomes_matmul_nbits(const graph &g, const layers::match::layer_match &m, i
     if (g.input(dequantize, 0).consumers.size() > 1 || g.input(dequantize, 1).consumers.size() > 1) return false;
     if (g.input(dequantize, 1).type != data_type::f32) return false;
     if (product.has(2) && g.input(product, 2).shape != dims {w.columns}) return false;
-    if (w.are_moved(g)) {
-        // Since 1.32 by one Transpose, of bytes by column.
-        const bool is_turned = w.nodes.size() == 2 && g.nodes[w.nodes.front()].is(op::transpose) && w.is_transposed;
-        if (ort_version < 13200 || !is_turned || !product.is(op::mat_mul) || !bytes.contains(quantized)
-                || w.scales != layers::match::scales_of::columns)
-            return false;
-    } else if (w.is_transposed) {
-        return false;
-    }
+    // Its optimizer has transposed constants of 8 bits before a provider sees them, where it can.
+    if (w.is_transposed || w.are_moved(g)) return false;
     const auto axis = dequantize.get("axis", std::int64_t {1}), block = dequantize.get("block_size", std::int64_t {0});
     const bool is_of_blocks = axis == 0 && block >= 16 && block <= rule.largest_block && (block & (block - 1)) == 0;
-    const bool is_of_columns =
-            w.are_moved(g) || scale.empty() || (scale.size() == 1 && axis == 1 && scale == dims {w.columns});
+    const bool is_of_columns = scale.empty() || (scale.size() == 1 && axis == 1 && scale == dims {w.columns});
     if (!is_of_blocks && !(rule.is_general && is_of_columns)) return false;
     const auto &y = g.output(product);
     if (y.consumers.size() != 1 || y.is_seen_outside) return true;
