@@ -74,6 +74,16 @@ class Moved(unittest.TestCase):
                 with self.subTest(i=i, by=by):
                     self.check(layer, moved(layer, by, split))
 
+    def test_blocks_that_are_dimensions(self):
+        for kind in CODES:
+            layer = Layer(np.random.default_rng(25), "Gemm", kind, "block", transposed=True, step="Relu", goes_on=True, block=16, inner=64, columns=32)
+            for by in (["reshape"], ["reshape", "transpose"]):
+                m = onnx.load_from_string(moved(layer, by, split=16))
+                for parameters in (i for i in m.graph.initializer if i.name in ("s", "z")):
+                    parameters.dims[:] = [32, 4, 1]
+                with self.subTest(kind=kind, by=by):
+                    self.check(layer, m.SerializeToString())
+
     def test_matmul_with_transposed_weights(self):
         """The nodes of Gemm with transB, but MatMul: ONNX Runtime makes Gemm of none of these."""
         for kind in (*CODES, *FLOATS):
