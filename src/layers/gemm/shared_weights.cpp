@@ -38,7 +38,7 @@ shared_weights::memory shared_weights::share(
         const std::lock_guard lock(among->mutex_);
         const auto [first, last] = among->entries_.equal_range(hash);
         for (auto at = first; at != last; ++at) {
-            const auto &[_, e] = *at;
+            const auto &e = at->second;
             if (e.size != size || std::ranges::any_of(others, [&](const memory &m) { return m.get() == e.data; }))
                 continue;
             if (auto other = e.weights.lock()) return other; // else it ends just now

@@ -45,4 +45,10 @@ std::string name_of(std::optional<data_type> type) {
     return type ? to_string(*type) : "another";
 }
 
+std::optional<float> one_float(const value &v) {
+    if (!v.known || v.known->type != data_type::f32 || volume(v.known->shape) != 1 || v.known->shape.size() > 1)
+        return std::nullopt;
+    return values_of<float>(*v.known).front();
+}
+
 } // namespace dynquant::layers::match

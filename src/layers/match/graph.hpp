@@ -119,4 +119,7 @@ std::vector<T> values_of(const constant &c) {
     return values;
 }
 
+/// A constant of one element in f32, which adds no dimensions to what it meets; or nothing.
+std::optional<float> one_float(const value &v);
+
 } // namespace dynquant::layers::match

@@ -78,9 +78,9 @@ layer_part clip(const cursor &c, const node &n) {
     for (std::size_t i = 0; i < 2; ++i) {
         if (!n.has(i + 1)) continue;
         const auto &bound = c.g().input(n, i + 1);
-        if (!bound.known || bound.known->type != data_type::f32 || !is_one_value(bound.known->shape))
-            return ends_at(c, n, "'", bound.name, "': expected a constant float of one value");
-        bounds[i] = values_of<float>(*bound.known);
+        const auto value = one_float(bound);
+        if (!value) return ends_at(c, n, "'", bound.name, "': expected a constant float of one value");
+        bounds[i] = {*value};
     }
     return over(c, n, {{kind::clip, std::move(bounds[0]), std::move(bounds[1])}});
 }
@@ -107,10 +107,9 @@ layer_part curve(const cursor &c, const node &n) {
 layer_part power(const cursor &c, const node &n) {
     if (n.inputs.front() != c.y) return ends_at_inputs(c, n);
     const auto &exponent = c.g().input(n, 1);
-    if (!exponent.known || exponent.known->type != data_type::f32 || !is_one_value(exponent.known->shape))
-        return ends_at(c, n, "'", exponent.name, "': expected a constant float of one value");
-    const auto value = values_of<float>(*exponent.known).front();
-    if (value != 2 && value != 3) return ends_at(c, n, "'", exponent.name, "': expected 2 or 3, given ", value);
+    const auto value = one_float(exponent);
+    if (!value) return ends_at(c, n, "'", exponent.name, "': expected a constant float of one value");
+    if (value != 2 && value != 3) return ends_at(c, n, "'", exponent.name, "': expected 2 or 3, given ", *value);
     std::vector<post_op> steps {{kind::save}, {kind::multiply_saved}};
     if (value == 3) steps.push_back({kind::multiply_saved});
     return over(c, n, std::move(steps));

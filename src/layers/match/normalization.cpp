@@ -66,13 +66,6 @@ layer_part normalization_over(const cursor &c, const node &n, const normalizatio
     return found;
 }
 
-/// A constant float of one element, which adds no dimensions.
-std::optional<float> one_float(const value &v) {
-    if (!v.known || v.known->type != data_type::f32 || volume(v.known->shape) != 1 || v.known->shape.size() > 1)
-        return std::nullopt;
-    return values_of<float>(*v.known).front();
-}
-
 /// Whether a node gives the means along the last dimension, which stays.
 bool is_row_mean(const graph &g, const node &n) {
     if (!n.is(op::reduce_mean) || n.get("keepdims", std::int64_t {1}) == 0) return false;
