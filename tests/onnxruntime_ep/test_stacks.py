@@ -93,6 +93,16 @@ class Stacks(unittest.TestCase):
         self.assertEqual(operators(m, {"x": x}, options={"claim": "all"}), {NAME: 1})
         assert_same(run(m, {"x": x}, options={"claim": "all"})[0], sums_of(x, 0, w, 0))
 
+    def test_a_product_that_does_not_take_the_zero_point(self):
+        """Though what quantizes its x gives one."""
+        self.one(outputs=("t_y",))  # sets the constants
+        nodes = [quantize(), *integer_product(["x_q", "w"]), node("Mul", ["f", "x_s"], ["y"])]
+        m = model(nodes, {"x": (FLOAT, self.x.shape)}, {"y": (FLOAT, None)}, 17, {"w": self.constants["w"]})
+        q, scale, z = dynamic_quantize(self.x)
+        self.assertNotEqual(z, 0)
+        self.assertEqual(operators(m, {"x": self.x}), {NAME: 1})
+        assert_same(run(m, {"x": self.x})[0], sums_of(q, 0, self.constants["w"], 0).astype(F) * scale)
+
     def test_no_tensor_of_a_run_is_added(self):
         m = self.one(node("Add", ["t_y", "r"], ["y"]), inputs={"r": (FLOAT, (3, 4, 5))})
         r = np.random.default_rng(3).standard_normal((3, 4, 5)).astype(F)

@@ -27,8 +27,7 @@ class compiled_stack : public fused_node {
         , before_output_(m.before == none ? none : index_of(a.g, m.before, a.outputs)) {
         const auto &w = *a.g.input(a.g.nodes[m.product], 1).known;
         stack_.assign(w.shape.begin(), w.shape.end() - 2);
-        auto d = describe(a.g, m);
-        if (quantizes_) d.x_zero_point.reset();
+        const auto d = describe(a.g, m);
         const auto matrices = volume(stack_).value(), bytes = volume(d.weights_shape).value();
         for (std::int64_t i = 0; i < matrices; ++i)
             problems_.emplace_back(layers::match::of_matrix(d, i), w.data + i * bytes, environment::usable_features());
