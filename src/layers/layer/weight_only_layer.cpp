@@ -8,7 +8,6 @@
 #include "quantization/text.hpp"
 
 namespace dynquant::layers {
-
 namespace {
 
 /// Positions whose windows are copied at once: for each thread as many as a product takes at once, or fewer whose copy
@@ -75,14 +74,6 @@ weight_only_layer::weight_only_layer(
         post_ops_.push_back({s.what, s.a, s.b, s.table});
 }
 
-/// Throws error unless the channels are those of the weights.
-void weight_only_layer::check_convolution(const dims &x) const {
-    const auto channels = products_.front().inner() / *volume(kernel_) * std::ssize(products_);
-    if (x[1] != channels)
-        throw error(status::invalid_shape,
-                concat(label_, ": X: expected ", channels, " channels, given shape ", to_string(x)));
-}
-
 window weight_only_layer::window_over(const dims &x) const {
     try {
         return make_window(window_, dims(x.begin() + 2, x.end()), kernel_);
@@ -92,16 +83,25 @@ window weight_only_layer::window_over(const dims &x) const {
 }
 
 dims weight_only_layer::y_of(const dims &x) const {
+    std::optional<window> over_x;
+    return y_of(x, over_x);
+}
+
+dims weight_only_layer::y_of(const dims &x, std::optional<window> &over_x) const {
     if (x_rank_ != 0 && x.size() != x_rank_)
         throw error(status::invalid_shape,
                 concat(label_, is_convolution_ ? ": X" : ": A", ": expected rank ", x_rank_, ", given shape ",
                         to_string(x)));
     auto y = x;
     if (is_convolution_) {
-        check_convolution(x);
+        const auto channels = products_.front().inner() / *volume(kernel_) * std::ssize(products_);
+        if (x[1] != channels)
+            throw error(status::invalid_shape,
+                    concat(label_, ": X: expected ", channels, " channels, given shape ", to_string(x)));
         y[1] = columns();
         if (kernel_.empty()) return y;
-        std::ranges::copy(window_over(x).y, y.begin() + 2);
+        over_x = window_over(x);
+        std::ranges::copy(over_x->y, y.begin() + 2);
         constexpr auto most = std::int64_t {1} << 44; // elements, more than any machine holds
         if (volume(y).value_or(most) >= most)
             throw error(status::invalid_shape,
@@ -117,14 +117,11 @@ dims weight_only_layer::y_of(const dims &x) const {
 }
 
 void weight_only_layer::run(const layer_arguments &given, const dims &x_shape, memory &m) const {
-    if (volume(y_of(x_shape)) == 0) return;
-    if (!kernel_.empty()) {
-        const auto w = window_over(x_shape);
-        return run_images(given, x_shape[0], *volume(w.y), &w, m);
-    }
-    const auto rows = *volume(
-            is_convolution_ ? dims(x_shape.begin() + 2, x_shape.end()) : dims(x_shape.begin(), x_shape.end() - 1));
-    run_images(given, is_convolution_ ? x_shape[0] : 1, rows, nullptr, m);
+    std::optional<window> over_x;
+    const auto y = y_of(x_shape, over_x);
+    if (volume(y) == 0) return;
+    const auto rows = *volume(is_convolution_ ? dims(y.begin() + 2, y.end()) : dims(y.begin(), y.end() - 1));
+    run_images(given, is_convolution_ ? y[0] : 1, rows, over_x ? &*over_x : nullptr, m);
 }
 
 void weight_only_layer::run_rows(

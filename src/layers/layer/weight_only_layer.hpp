@@ -52,7 +52,8 @@ class weight_only_layer {
   private:
     void run_images(const layer_arguments &given, std::int64_t images, std::int64_t rows, const window *w, memory &m,
             const std::byte *weights = nullptr) const;
-    void check_convolution(const dims &x) const;
+    /// over_x: becomes the window of a convolution that has a kernel.
+    dims y_of(const dims &x, std::optional<window> &over_x) const;
     window window_over(const dims &x) const;
     std::int64_t columns() const { return std::ssize(products_) * products_.front().columns(); }
 
