@@ -1,6 +1,4 @@
 // MatMulInteger by a stack of matrices.
-#include <cstring>
-
 #include "layers/match/describe.hpp"
 #include "onnxruntime/common/tensor.hpp"
 #include "onnxruntime/provider/x_parameters.hpp"
@@ -66,11 +64,11 @@ class compiled_stack : public fused_node {
         auto *before = before_output_ == none
                 ? nullptr
                 : static_cast<float *>(make_output(api_, context, before_output_, current->y));
-        for (std::size_t i = 0; i < current->layers.size(); ++i) {
-            const auto &l = *current->layers[i];
-            l.run({bytes + current->x_at[i], y, {&zero_point, 1}, {&scale, 1}, nullptr, before}, memory->of_layers);
-            const auto elements = *volume(l.y());
-            y += elements * (problems_.front().description().result == layers::result_type::bytes ? 1 : 4);
+        const auto elements = current->layers.empty() ? 0 : *volume(current->layers.front()->y()); // of a matrix
+        const auto y_bytes = elements * (problems_.front().description().result == layers::result_type::bytes ? 1 : 4);
+        for (std::size_t i = 0; i < current->layers.size(); ++i, y += y_bytes) {
+            current->layers[i]->run(
+                    {bytes + current->x_at[i], y, {&zero_point, 1}, {&scale, 1}, nullptr, before}, memory->of_layers);
             if (before) before += elements;
         }
         idle_.give_back(std::move(memory));
