@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace dynquant::layers {
 namespace {
@@ -68,6 +69,13 @@ void shared_weights::remove(std::uint64_t hash, const std::byte *data) {
 shared_weights::memory share_weights(shared_weights::memory given, std::size_t size) {
     static const auto of_process = std::make_shared<shared_weights>();
     return shared_weights::share(of_process, std::move(given), size);
+}
+
+std::shared_ptr<const float> share_values(std::vector<float> given) {
+    const auto owner = std::make_shared<const std::vector<float>>(std::move(given));
+    const auto shared =
+            share_weights({owner, reinterpret_cast<const std::byte *>(owner->data())}, owner->size() * sizeof(float));
+    return {shared, reinterpret_cast<const float *>(shared.get())};
 }
 
 } // namespace dynquant::layers

@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <utility>
 #include <vector>
 
 namespace dynquant::layers {
@@ -43,12 +42,6 @@ class shared_weights {
 shared_weights::memory share_weights(shared_weights::memory given, std::size_t size);
 
 /// Likewise, with values that the weights' sizes make many: scales of blocks.
-template <typename T>
-std::shared_ptr<const T> share_values(std::vector<T> given) {
-    const auto owner = std::make_shared<const std::vector<T>>(std::move(given));
-    const auto shared =
-            share_weights({owner, reinterpret_cast<const std::byte *>(owner->data())}, owner->size() * sizeof(T));
-    return {shared, reinterpret_cast<const T *>(shared.get())};
-}
+std::shared_ptr<const float> share_values(std::vector<float> given);
 
 } // namespace dynquant::layers
