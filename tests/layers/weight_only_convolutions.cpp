@@ -74,7 +74,7 @@ struct sample {
         return g;
     }
 
-    /// By loops over all of y and what its windows meet.
+    /// Convolves by plain loops over all of y and what its windows meet.
     std::vector<float> expected() const {
         const auto g = geometry();
         const auto &w = d.weights;

@@ -36,19 +36,6 @@ std::string why_no_windows(const node &product, const node &dequantize, const di
     return is_by_filter ? "" : "expected one scale, or one for each filter, of a Conv of several taps or groups";
 }
 
-} // namespace
-
-bool is_pointwise(const node &convolution, const dims &shape) {
-    using integers = std::vector<std::int64_t>;
-    const auto are = [&](const char *name, std::int64_t value) {
-        return std::ranges::all_of(convolution.get(name, integers {}), [=](auto v) { return v == value; });
-    };
-    return shape.size() >= 3 && volume(dims(shape.begin() + 2, shape.end())) == 1 && are("strides", 1) && are("pads", 0)
-            && convolution.get("group", std::int64_t {1}) == 1;
-}
-
-namespace {
-
 using extents = std::span<const std::int64_t>;
 
 std::int64_t volume_of(extents e) {
@@ -106,7 +93,7 @@ class follower {
     }
 };
 
-/// Of a matrix whose inner dimension, columns and order in memory are known. Returns why its scales are not of all, of
+/// Returns why the scales of a matrix, whose inner dimension, columns and order in memory are known, are not of all, of
 /// columns, of rows or of blocks of these; "" where they are.
 std::string read_scales(const graph &g, const node &n, weights_view &to) {
     const auto &shape = g.input(n, 0).known->shape, &scale = g.input(n, 1).known->shape;
@@ -188,6 +175,15 @@ std::vector<std::size_t> makers_of(const graph &g, const node &product) {
 }
 
 } // namespace
+
+bool is_pointwise(const node &convolution, const dims &shape) {
+    using integers = std::vector<std::int64_t>;
+    const auto are = [&](const char *name, std::int64_t value) {
+        return std::ranges::all_of(convolution.get(name, integers {}), [=](auto v) { return v == value; });
+    };
+    return shape.size() >= 3 && volume(dims(shape.begin() + 2, shape.end())) == 1 && are("strides", 1) && are("pads", 0)
+            && convolution.get("group", std::int64_t {1}) == 1;
+}
 
 bool weights_view::are_moved(const graph &g) const {
     return std::ranges::any_of(nodes, [&](auto n) { return g.nodes[n].is(op::reshape, op::transpose); });

@@ -18,8 +18,8 @@ struct weight_only_extents {
     data_type weights = data_type::s8;
     /// Adjacent weights have scales of their own, or those of adjacent blocks.
     bool scales_are_along_rows = false;
-    /// Of a convolution of several taps, strides or pads, which copies what its windows meet. inner and columns are
-    /// those of a group.
+    /// A convolution has several taps, groups, strides or pads, and copies what its windows meet. inner and columns
+    /// are those of a group.
     bool has_windows = false;
     std::int64_t groups = 1;
 };

@@ -136,8 +136,9 @@ struct nbits_rule {
 };
 constexpr nbits_rule nbits_rules[] = {{13200, true, std::int64_t {1} << 62}, {12500, true, 256}, {0, false, 256}};
 
-/// Of a matrix that no node moves or transposes, by scales in float, with a bias that is a vector; not where
-/// other nodes take the weights or the scale as well; and not where a Relu or Clip follows that one node takes.
+/// ONNX Runtime makes it of a matrix that no node moves or transposes, by scales in float, with a bias that is a
+/// vector; not where other nodes take the weights or the scale as well; and not where a Relu or Clip follows that one
+/// node takes.
 bool becomes_matmul_nbits(const graph &g, const layers::match::layer_match &m, int ort_version) {
     const auto &rule = *std::ranges::find_if(nbits_rules, [=](const nbits_rule &r) { return ort_version >= r.since; });
     const auto &product = g.nodes[m.product], &dequantize = g.nodes[m.weights.dequantize];
