@@ -119,6 +119,23 @@ struct avx2 : vector_operators<32>, avx2_bytes {
         return dot_pairs(sums, _mm256_maddubs_epi16(a, b), _mm256_set1_epi16(1));
     }
 
+    /// Four of u8 below 16 and s8, added to sums in parts of 16 bits, which hold this many: 2 * 15 * 128 * 8 < 2^15.
+    static constexpr std::int64_t most_small_dots = 8;
+    static integers dot_small(integers parts, integers a, integers b) {
+        // g++ would add products to each other first, in more registers than there are.
+        __asm__("vpaddw %1, %0, %0" : "+x"(parts) : "x"(_mm256_maddubs_epi16(a, b)));
+        return parts;
+    }
+    static integers sums_of_small(integers parts, std::int16_t factor) {
+        return _mm256_madd_epi16(parts, _mm256_set1_epi16(factor));
+    }
+    /// g++ would load it again for each use.
+    static integers load_to_register(const void *p) {
+        auto result = load_bits(p);
+        __asm__("" : "+x"(result));
+        return result;
+    }
+
     // MINPS and MAXPS give the second operand when either is NaN.
     static reals min(reals bound, reals x) { return _mm256_min_ps(bound, x); }
     static reals max(reals bound, reals x) { return _mm256_max_ps(bound, x); }

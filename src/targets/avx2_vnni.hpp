@@ -11,12 +11,10 @@ struct avx2_vnni : avx2 {
     static constexpr bool dot_saturates = false;
     /// Adds four products of u8 and s8 to each lane, wrapping.
     static integers dot(integers sums, integers a, integers b) { return _mm256_dpbusd_avx_epi32(sums, a, b); }
-    /// g++ would load it again for each use.
-    static integers load_to_register(const void *p) {
-        auto result = load_bits(p);
-        __asm__("" : "+x"(result));
-        return result;
-    }
+    // Small numbers need no parts.
+    static constexpr std::int64_t most_small_dots = INT64_MAX / 4;
+    static integers dot_small(integers sums, integers a, integers b) { return dot(sums, a, b); }
+    static integers sums_of_small(integers sums, std::int16_t) { return sums; }
 };
 
 } // namespace

@@ -4,12 +4,14 @@
 
 #include "layers/conv/channels_first/channels_first.hpp"
 #include "layers/conv/depthwise/depthwise.hpp"
+#include "layers/gemm/by_blocks/block_panels.hpp"
 #include "layers/gemm/panel_product.hpp"
 
 namespace dynquant::layers {
 
 extern const panel_loops emulated_avx2_vnni_panels, emulated_amx_int8_panels;
 extern const channels_first_loop emulated_avx2_vnni_channels_first;
+extern const block_loop emulated_avx2_vnni_block;
 extern const depthwise_function emulated_avx2_vnni_quads;
 
 } // namespace dynquant::layers

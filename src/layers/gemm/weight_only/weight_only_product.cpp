@@ -149,6 +149,10 @@ weight_only_product::weight_only_product(
     auto &p = panels_;
     p.inner = w.inner;
     p.columns = w.columns;
+    if (w.quantizes_x) {
+        by_blocks_.emplace(w, available);
+        return;
+    }
     const bool is_grouped = w.column_group > 1;
     p.are_weights_scaled = !is_grouped && (w.are_float16 || (w.block == 1 && w.inner > 1));
     p.are_float16 = w.are_float16;
@@ -255,6 +259,7 @@ void weight_only_product::pack_parameters(const weight_only_weights &w, bool has
 }
 
 std::size_t weight_only_product::bytes() const {
+    if (by_blocks_) return by_blocks_->bytes();
     return static_cast<std::size_t>(panels() * panels_.panel_bytes) + (scale_count_ + x_scales_.size()) * sizeof(float)
             + zero_points_.size() + group_zero_points_.size();
 }
@@ -263,6 +268,7 @@ void weight_only_product::run(const float_rows &x, float *y, std::int64_t y_stri
         const std::byte *data) const {
     const auto rows = x.rows;
     if (rows == 0 || panels_.columns == 0) return;
+    if (by_blocks_) return by_blocks_->run(x, y, y_stride, memory.quantized_x);
     if (data && panels_.inner > 0) {
         auto p = panels_;
         p.given.data = data;

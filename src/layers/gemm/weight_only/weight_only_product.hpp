@@ -5,10 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "dynquant/quantization.hpp"
 #include "layers/gemm/aligned_vector.hpp"
+#include "layers/gemm/by_blocks/block_product.hpp"
 #include "layers/gemm/weight_only/weight_only_panels.hpp"
 #include "targets/features.hpp"
 
@@ -27,6 +29,7 @@ struct weight_only_weights {
     bool are_float16 = false;              // the products by the scales are rounded to float16
     /// Columns that share a scale; scale_columns is ceil(columns / column_group). Of several, are_float16 is false.
     std::int64_t column_group = 1;
+    bool quantizes_x = false; // x becomes s8 in the same blocks of rows: by_blocks/block_product.hpp
 };
 
 /// Whether zero points are values that the weights could have, as ONNX wants them and weight_only_product takes them.
@@ -40,6 +43,7 @@ enum class weight_storage { packed, given };
 /// own.
 struct weight_only_workspace {
     std::vector<aligned_vector<float>> parts;
+    aligned_vector<std::byte> quantized_x;
 };
 
 /// y = x times w, in f32. Immutable.
@@ -93,6 +97,7 @@ class weight_only_product {
     std::vector<std::int8_t> zero_points_;
     std::vector<float> x_scales_;                // of groups of columns
     std::vector<std::int8_t> group_zero_points_; // likewise
+    std::optional<block_product> by_blocks_;     // in place of all these, where x is quantized
 };
 
 } // namespace dynquant::layers

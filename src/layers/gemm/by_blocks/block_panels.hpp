@@ -1,0 +1,58 @@
+// Weights of 4 or 8 bits in panels, with a scale for each block of rows and each column, and x quantized in the same
+// blocks: the layout that the loops in isa/ read as one sequential stream.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "parallel/parallel.hpp"
+#include "targets/features.hpp"
+
+namespace dynquant::layers {
+
+/// Weights as unsigned codes, in panels of adjacent columns. A panel has block after block, of whole blocks, and these
+/// have four rows after four: the four codes of a column are adjacent bytes. Of 4 bits a byte has those of eight rows,
+/// the first four in the low halves.
+struct block_panels {
+    bool are_nibbles;
+    const std::byte *weights;
+    std::int64_t panel_bytes, columns;
+    std::int64_t block, blocks;      // rows of a block, a multiple of 16, and their number
+    const float *scales;             // [panels, blocks, columns of a panel]
+    const std::uint8_t *zero_points; // as the scales; null: all are zero_point
+    std::int32_t zero_point;
+};
+
+/// Rows of x as codes, each with a scale and the sum of the codes of each block. The rows lie in tiles of at most
+/// block_loop::tile_rows, which the loops choose: for each four elements, the four codes of each row are adjacent.
+struct block_rows {
+    std::int64_t rows;
+    std::int8_t *codes; // [rows, blocks * block]; 0 behind the last row of the weights
+    float *scales;      // [rows, blocks]
+    std::int32_t *sums; // as the scales; negative, and times block_panels::zero_point where all have that
+};
+
+/// Some of the rows, from the first one of a tile on.
+constexpr block_rows rows_from(const block_panels &p, const block_rows &x, std::int64_t first, std::int64_t count) {
+    const auto rest = x.rows - first;
+    return {count < rest ? count : rest, x.codes + first * p.blocks * p.block, x.scales + first * p.blocks,
+            x.sums + first * p.blocks};
+}
+
+/// The largest block: its sums have 24 bits, so that a float has them exactly.
+inline constexpr std::int64_t max_block = 256;
+
+struct block_loop {
+    /// Quantizes rows of `inner` elements, as block_product.hpp says. stride: from row to row of x.
+    void (*quantize)(
+            const block_panels &p, const float *x, std::int64_t inner, std::int64_t stride, const block_rows &to);
+    /// Computes the columns of some panels of all rows.
+    void (*multiply)(
+            const block_panels &p, const block_rows &x, parallel::range panels, float *y, std::int64_t y_stride);
+    std::int64_t columns; // of a panel
+    std::int64_t tile_rows;
+};
+
+extern const targets::candidate<const block_loop *> block_table[];
+
+} // namespace dynquant::layers

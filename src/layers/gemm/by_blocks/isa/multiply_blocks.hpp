@@ -1,0 +1,333 @@
+// The loops of block_panels.hpp over vectors V, see targets/simd.hpp, by V::dot_small().
+#pragma once
+
+#include <cstring>
+#include <limits>
+
+#include "layers/gemm/by_blocks/block_panels.hpp"
+#include "layers/gemm/isa/row_tiles.hpp"
+#include "targets/simd.hpp"
+
+namespace dynquant::layers {
+namespace {
+
+using simd::unroll;
+
+inline constexpr int vectors_of_panel = 4;
+template <typename V>
+constexpr std::int64_t panel_columns = vectors_of_panel *V::lanes;
+
+/// Of several rows of x those that have their sums in registers together, in this many vectors: as many as registers
+/// suffice for.
+template <typename V>
+constexpr int most_rows = V::lanes == 16 ? 6 : 4;
+template <typename V>
+constexpr int tile_vectors = V::lanes == 16 ? 4 : 2;
+
+/// Calls f(rows, first row) for the tiles of rows, as for_each_row_tile().
+template <typename V, typename F>
+[[gnu::always_inline]] inline void for_each_tile(std::int64_t rows, const F &f) {
+    if constexpr (V::lanes == 1)
+        for_each_row_tile<1>(rows, f);
+    else if constexpr (most_rows<V> == 6)
+        for_each_row_tile<6, 4, 2, 1>(rows, f);
+    else
+        for_each_row_tile<4, 2, 1>(rows, f);
+}
+
+/// Whether V adds products of bytes in parts of 16 bits, which hold those of halves of bytes only.
+template <typename V>
+constexpr bool has_parts = V::dot_saturates;
+
+/// Rows of weights whose products are added up in parts.
+template <typename V>
+std::int64_t segment_rows(std::int64_t block) {
+    constexpr auto most = 4 * V::most_small_dots;
+    return block < most ? block : most;
+}
+
+[[gnu::always_inline]] inline std::int32_t four_bytes(const std::int8_t *from) {
+    std::int32_t four = 0;
+    std::memcpy(&four, from, sizeof four);
+    return four;
+}
+
+/// What the sums of a block start from, for a row of x.
+template <typename V>
+[[gnu::always_inline]] inline typename V::integers first_sums(std::int32_t sum_of_x, const std::uint8_t *zero_points) {
+    const auto sum = V::splat(sum_of_x);
+    return zero_points ? V::multiply(sum, V::load(zero_points)) : sum;
+}
+
+/// Adds the sums of a block, times both scales, to y.
+template <typename V>
+[[gnu::always_inline]] inline void add_block(
+        typename V::integers sums, typename V::reals scale_of_x, typename V::reals scale, float *y) {
+    V::store(y, V::fma(V::to_reals(sums), scale_of_x * scale, V::load(y)));
+}
+
+/// One row of x by a panel. Weights are widened in registers.
+template <typename V, bool are_nibbles>
+[[gnu::noinline]] void multiply_row(const block_panels &p, const block_rows &x, std::int64_t panel, float *y) {
+    using integers = typename V::integers;
+    constexpr bool has_halves = !are_nibbles && has_parts<V>;
+    constexpr std::int64_t step_bytes = 4 * panel_columns<V>, step = are_nibbles ? 8 : 4;
+    const auto *weights = p.weights + panel * p.panel_bytes;
+    const auto *codes = x.codes;
+    const auto *scales = p.scales + panel * p.blocks * panel_columns<V>;
+    const auto *zero_points = p.zero_points ? p.zero_points + panel * p.blocks * panel_columns<V> : nullptr;
+    const auto low_half = V::splat(0x0f0f0f0f);
+    const auto rows_of_segment = segment_rows<V>(p.block);
+    for (std::int64_t block = 0; block < p.blocks; ++block, scales += panel_columns<V>) {
+        integers sums[vectors_of_panel];
+        unroll<vectors_of_panel>([&](int v) __attribute__((always_inline)) {
+            sums[v] = first_sums<V>(x.sums[block], zero_points ? zero_points + v * V::lanes : nullptr);
+        });
+        for (const auto *const block_end = codes + p.block; codes < block_end;) {
+            integers low[vectors_of_panel], high[vectors_of_panel]; // sums; high: of the high halves of bytes
+            unroll<vectors_of_panel>([&](int v) __attribute__((always_inline)) { low[v] = high[v] = V::splat(0); });
+            for (const auto *const end = codes + rows_of_segment; codes < end; codes += step, weights += step_bytes) {
+                const auto first = V::splat(four_bytes(codes)), second = V::splat(four_bytes(codes + step - 4));
+                unroll<vectors_of_panel>([&](int v) __attribute__((always_inline)) {
+                    const auto w = V::load_bits(weights + v * 4 * V::lanes);
+                    if constexpr (are_nibbles || has_halves) {
+                        auto &other = has_halves ? high[v] : low[v];
+                        low[v] = V::dot_small(low[v], V::bit_and(w, low_half), first);
+                        other = V::dot_small(other, V::bit_and(V::template shift_right<4>(w), low_half), second);
+                    } else {
+                        low[v] = V::dot(low[v], w, first);
+                    }
+                });
+            }
+            unroll<vectors_of_panel>([&](int v) __attribute__((always_inline)) {
+                sums[v] = V::add(sums[v], V::sums_of_small(low[v], 1));
+                if constexpr (has_halves) sums[v] = V::add(sums[v], V::sums_of_small(high[v], 16));
+            });
+        }
+        const auto scale_of_x = V::splat(x.scales[block]);
+        unroll<vectors_of_panel>([&](int v) __attribute__((always_inline)) {
+            add_block<V>(sums[v], scale_of_x, V::load(scales + v * V::lanes), y + v * V::lanes);
+        });
+        if (zero_points) zero_points += panel_columns<V>;
+    }
+}
+
+/// Some blocks of a panel, with a byte for each weight: four rows after four, in segments. Where bytes are in halves,
+/// each segment of high ones is followed by that of low ones.
+struct wide_blocks {
+    const std::byte *weights;
+    std::int64_t first, count, block, all; // block: rows of one; all: blocks of the panel
+    std::int64_t segment_rows, segments;   // of a block
+    bool have_halves;
+    const float *scales;
+    const std::uint8_t *zero_points;
+};
+
+/// Multiplies rows of x by some vectors of a panel. codes, scales, sums and y: of the first row.
+template <typename V, int rows>
+[[gnu::noinline]] void multiply_tile(const wide_blocks &w, const std::int8_t *codes, const float *x_scales,
+        const std::int32_t *x_sums, float *y, std::int64_t y_stride) {
+    using integers = typename V::integers;
+    constexpr int vectors = tile_vectors<V>;
+    constexpr std::int64_t step_bytes = 4 * panel_columns<V>;
+    alignas(64) std::int32_t totals[rows][vectors * V::lanes];
+    const auto *weights = w.weights;
+    const auto *scales = w.scales;
+    const auto *zero_points = w.zero_points;
+    codes += w.first * w.block * rows;
+    for (auto block = w.first; block < w.first + w.count; ++block) {
+        unroll<rows>([&](int r) __attribute__((always_inline)) {
+            unroll<vectors>([&](int v) __attribute__((always_inline)) {
+                V::store(totals[r] + v * V::lanes,
+                        first_sums<V>(x_sums[r * w.all + block], zero_points ? zero_points + v * V::lanes : nullptr));
+            });
+        });
+        for (std::int64_t segment = 0; segment < w.segments; ++segment) {
+            integers sums[rows][vectors];
+            unroll<rows>([&](int r) __attribute__((always_inline)) {
+                unroll<vectors>([&](int v) __attribute__((always_inline)) { sums[r][v] = V::splat(0); });
+            });
+            const bool is_high = w.have_halves && segment % 2 == 0;
+            const auto *const end = codes + w.segment_rows * rows;
+            const auto *x = codes;
+            if (!is_high) codes = end;
+            for (; x < end; x += 4 * rows, weights += step_bytes) {
+                integers of_w[vectors];
+                unroll<vectors>([&](int v) __attribute__((always_inline)) {
+                    of_w[v] = V::load_to_register(weights + v * 4 * V::lanes);
+                });
+                unroll<rows>([&](int r) __attribute__((always_inline)) {
+                    const auto of_x = V::splat(four_bytes(x + 4 * r));
+                    unroll<vectors>([&](int v) __attribute__((always_inline)) {
+                        sums[r][v] = V::dot_small(sums[r][v], of_w[v], of_x);
+                    });
+                });
+            }
+            const bool is_last = segment + 1 == w.segments;
+            unroll<vectors>([&](int v) __attribute__((always_inline)) {
+                const auto scale = V::load(scales + v * V::lanes);
+                unroll<rows>([&](int r) __attribute__((always_inline)) {
+                    auto *const total = totals[r] + v * V::lanes;
+                    const auto sum = V::add(V::load(total), V::sums_of_small(sums[r][v], is_high ? 16 : 1));
+                    if (is_last)
+                        add_block<V>(
+                                sum, V::splat(x_scales[r * w.all + block]), scale, y + r * y_stride + v * V::lanes);
+                    else
+                        V::store(total, sum);
+                });
+            });
+        }
+        scales += panel_columns<V>;
+        if (zero_points) zero_points += panel_columns<V>;
+    }
+}
+
+/// Bytes of widened weights, which stay in a first-level cache.
+inline constexpr std::int64_t max_wide_bytes = 16 * 1024;
+
+/// Widens some blocks of a panel. Writes halves of bytes as wide_blocks says.
+template <typename V>
+void widen(const std::byte *from, bool are_nibbles, std::int64_t rows, std::int64_t segment, std::byte *to) {
+    constexpr std::int64_t step_bytes = 4 * panel_columns<V>;
+    const auto low_half = V::splat(0x0f0f0f0f);
+    const auto segment_bytes = segment * panel_columns<V>;
+    const auto low_at = are_nibbles ? 0 : segment_bytes, high_at = are_nibbles ? step_bytes : 0;
+    const std::int64_t step = are_nibbles ? 2 * step_bytes : step_bytes;
+    for (auto rest = rows; rest > 0; rest -= segment, to += are_nibbles ? segment_bytes : 2 * segment_bytes)
+        for (std::int64_t at = 0; at < segment_bytes; at += step)
+            unroll<vectors_of_panel>([&](int v) __attribute__((always_inline)) {
+                const auto w = V::load_bits(from);
+                from += 4 * V::lanes;
+                V::store(to + at + low_at + v * 4 * V::lanes, V::bit_and(w, low_half));
+                V::store(to + at + high_at + v * 4 * V::lanes, V::bit_and(V::template shift_right<4>(w), low_half));
+            });
+}
+
+/// Several rows of x by a panel.
+template <typename V>
+void multiply_rows(const block_panels &p, const block_rows &x, std::int64_t panel, float *y, std::int64_t y_stride) {
+    constexpr auto columns = panel_columns<V>;
+    const bool are_bytes = !p.are_nibbles && !has_parts<V>; // as the loop takes them
+    const auto block_bytes = p.block * columns, wide_bytes = p.are_nibbles || are_bytes ? block_bytes : 2 * block_bytes;
+    const auto most = are_bytes ? p.blocks : max_wide_bytes / wide_bytes;
+    alignas(64) std::byte wide[max_wide_bytes];
+    const auto *const weights = p.weights + panel * p.panel_bytes;
+    const auto of_panel = panel * p.blocks * columns;
+    wide_blocks w;
+    w.block = p.block;
+    w.all = p.blocks;
+    w.segment_rows = are_bytes ? p.block : segment_rows<V>(p.block);
+    w.have_halves = !p.are_nibbles && !are_bytes;
+    w.segments = p.block / w.segment_rows * (w.have_halves ? 2 : 1);
+    w.count = 0;
+    for (w.first = 0; w.first < p.blocks; w.first += w.count) {
+        const auto rest = p.blocks - w.first;
+        w.count = rest < most ? rest : most;
+        const auto *const from = weights + w.first * (p.are_nibbles ? block_bytes / 2 : block_bytes);
+        if (!are_bytes) widen<V>(from, p.are_nibbles, w.count * p.block, w.segment_rows, wide);
+        const auto *const wide_weights = are_bytes ? from : wide;
+        for (int v = 0; v < vectors_of_panel && (panel * columns + v * V::lanes) < p.columns; v += tile_vectors<V>) {
+            const auto parameters = of_panel + w.first * columns + v * V::lanes;
+            w.weights = wide_weights + v * 4 * V::lanes;
+            w.scales = p.scales + parameters;
+            w.zero_points = p.zero_points ? p.zero_points + parameters : nullptr;
+            for_each_tile<V>(x.rows, [&](auto rows, std::int64_t row) {
+                multiply_tile<V, rows>(w, x.codes + row * p.blocks * p.block, x.scales + row * p.blocks,
+                        x.sums + row * p.blocks, y + row * y_stride + v * V::lanes, y_stride);
+            });
+        }
+    }
+}
+
+template <typename V>
+void multiply_panel(const block_panels &p, const block_rows &x, std::int64_t panel, float *y, std::int64_t y_stride) {
+    for (std::int64_t row = 0; row < x.rows; ++row)
+        std::memset(y + row * y_stride, 0, panel_columns<V> * sizeof *y);
+    if (x.rows > 1)
+        multiply_rows<V>(p, x, panel, y, y_stride);
+    else
+        (p.are_nibbles ? multiply_row<V, true> : multiply_row<V, false>)(p, x, panel, y);
+}
+
+template <typename V>
+void multiply_blocks(
+        const block_panels &p, const block_rows &x, parallel::range panels, float *y, std::int64_t y_stride) {
+    for (auto panel = panels.begin; panel < panels.end; ++panel) {
+        const auto first = panel * panel_columns<V>, columns = p.columns - first;
+        if (columns >= panel_columns<V>) {
+            multiply_panel<V>(p, x, panel, y + first, y_stride);
+            continue;
+        }
+        alignas(64) float padded[most_rows<V>][panel_columns<V>]; // the last columns of the panel are padding
+        for (std::int64_t row = 0; row < x.rows; row += most_rows<V>) {
+            const auto rest = x.rows - row, rows = rest < most_rows<V> ? rest : most_rows<V>;
+            multiply_panel<V>(p, rows_from(p, x, row, rows), panel, padded[0], panel_columns<V>);
+            for (std::int64_t r = 0; r < rows; ++r)
+                std::memcpy(y + (row + r) * y_stride + first, padded[r], static_cast<std::size_t>(columns) * sizeof *y);
+        }
+    }
+}
+
+/// Quantizes a block of a row, and returns its scale. sum: of the codes.
+template <typename V>
+float quantize_block(const float *x, std::int64_t block, std::int8_t *codes, std::int32_t &sum) {
+    auto largest = V::splat(0); // as bits, which grow as floats do, and are largest for NaN
+    for (std::int64_t k = 0; k < block; k += V::lanes) {
+        const auto bits = V::as_integers(V::abs(V::load(x + k)));
+        largest = V::select_less(largest, bits, bits, largest);
+    }
+    alignas(64) std::int32_t lanes[V::lanes];
+    V::store(lanes, largest);
+    std::int32_t most = 0;
+    for (const auto lane : lanes)
+        most = most < lane ? lane : most;
+    const auto m = __builtin_bit_cast(float, most);
+    constexpr auto highest = std::numeric_limits<float>::max();
+    const bool is_finite = m <= highest;
+    const auto reciprocal = 127 / m;
+    const auto r = V::splat(m == 0 ? 0 : reciprocal < highest ? reciprocal : highest);
+    const auto low = V::splat(-127.0F), high = V::splat(127.0F);
+    auto sums = V::splat(0);
+    const auto all = V::first_lanes(V::lanes);
+    for (std::int64_t k = 0; k < block; k += V::lanes) {
+        const auto scaled = V::load(x + k) * r;
+        const auto code = is_finite ? V::to_integers(V::min(high, V::max(low, scaled))) : V::splat(0);
+        V::store_low_bytes(codes + k, all, code);
+        sums = V::add(sums, code);
+    }
+    V::store(lanes, sums);
+    sum = 0;
+    for (const auto lane : lanes)
+        sum += lane;
+    return is_finite ? m / 127 : std::numeric_limits<float>::quiet_NaN();
+}
+
+template <typename V>
+void quantize_rows(
+        const block_panels &p, const float *x, std::int64_t inner, std::int64_t stride, const block_rows &to) {
+    alignas(64) float rest[max_block];
+    alignas(64) std::int8_t codes[max_block];
+    for_each_tile<V>(to.rows, [&](auto rows, std::int64_t first) {
+        for (std::int64_t i = 0; i < rows * p.blocks; ++i) {
+            const auto row = first + i / p.blocks, block = i % p.blocks, k = block * p.block;
+            const auto *from = x + row * stride + k;
+            if (inner - k < p.block) {
+                std::memset(rest, 0, sizeof rest);
+                std::memcpy(rest, from, static_cast<std::size_t>(inner - k) * sizeof *x);
+                from = rest;
+            }
+            std::int32_t sum = 0;
+            to.scales[first * p.blocks + i] = quantize_block<V>(from, p.block, codes, sum);
+            to.sums[first * p.blocks + i] = p.zero_points ? -sum : -sum * p.zero_point;
+            auto *const at = to.codes + (first * p.blocks + block * rows) * p.block + (row - first) * 4;
+            for (std::int64_t q = 0; q < p.block; q += 4)
+                std::memcpy(at + q * rows, codes + q, 4);
+        }
+    });
+}
+
+template <typename V>
+constexpr block_loop block_of = {quantize_rows<V>, multiply_blocks<V>, panel_columns<V>, most_rows<V>};
+
+} // namespace
+} // namespace dynquant::layers
