@@ -119,8 +119,10 @@ class drawing {
         for (std::int64_t i = 0; i < inner * columns; ++i)
             s.q.push_back(code());
         const auto of_all = code();
+        const bool has_float16 = number(0, 2) == 0;
         for (std::int64_t i = 0; i < s.blocks() * columns; ++i) {
-            s.scales.push_back(random_.exponent_within(-8, 3));
+            const auto scale = random_.exponent_within(-8, 3);
+            s.scales.push_back(has_float16 ? test::nearest_float16(scale) : scale);
             if (zero_points != 0) s.zero_points.push_back(zero_points == 1 ? of_all : code());
         }
         const auto largest = random_.exponent_within(-3, 3);
@@ -280,17 +282,21 @@ TEST(block_product, knows_integers_in_blocks_of_a_power_of_two) {
     EXPECT_FALSE(known([](auto &w) { w.are_float16 = true; }));
 }
 
-/// Weights take their bytes, each scale four, and zero points one each where they differ.
+/// Weights take their bytes, each scale four, or two where all are float16, and zero points one each where they differ.
 TEST(block_product, takes_the_bytes_of_its_weights) {
     std::vector<std::byte> data;
     drawing draw;
-    const auto bytes = [&](data_type type, std::int64_t zero_points) {
-        const auto s = draw.of(type, 1, 256, 256, 32, zero_points);
+    const auto bytes = [&](data_type type, std::int64_t zero_points, float scale) {
+        auto s = draw.of(type, 1, 256, 256, 32, zero_points);
+        std::ranges::fill(s.scales, 0.5F);
+        s.scales.back() = scale;
         return block_product(s.weights(data), targets::of_processor()).bytes();
     };
-    EXPECT_EQ(bytes(data_type::u4, 1), 256U * 256 / 2 + 8 * 256 * 4);
-    EXPECT_EQ(bytes(data_type::s8, 0), 256U * 256 + 8 * 256 * 4);
-    EXPECT_EQ(bytes(data_type::u4, 2), 256U * 256 / 2 + 8 * 256 * 5);
+    const auto not_float16 = 1 + std::ldexp(1.0F, -11);
+    EXPECT_EQ(bytes(data_type::u4, 1, not_float16), 256U * 256 / 2 + 8 * 256 * 4);
+    EXPECT_EQ(bytes(data_type::s8, 0, not_float16), 256U * 256 + 8 * 256 * 4);
+    EXPECT_EQ(bytes(data_type::u4, 2, not_float16), 256U * 256 / 2 + 8 * 256 * 5);
+    EXPECT_EQ(bytes(data_type::u4, 1, 0.25F), 256U * 256 / 2 + 8 * 256 * 2);
 }
 
 } // namespace

@@ -12,15 +12,19 @@ namespace dynquant::layers {
 
 /// Weights as unsigned codes, in panels of adjacent columns. A panel has block after block, of whole blocks, and these
 /// have four rows after four: the four codes of a column are adjacent bytes. Of 4 bits a byte has those of eight rows,
-/// the first four in the low halves.
+/// the first four in the low halves. Behind its weights a block has its scales, then its zero points: loops of one row
+/// read one stream from its beginning to its end.
 struct block_panels {
+    const std::byte *data;
+    std::int64_t columns;
+    std::int64_t block, blocks; // rows of a block, a multiple of 16, and their number
     bool are_nibbles;
-    const std::byte *weights;
-    std::int64_t panel_bytes, columns;
-    std::int64_t block, blocks;      // rows of a block, a multiple of 16, and their number
-    const float *scales;             // [panels, blocks, columns of a panel]
-    const std::uint8_t *zero_points; // as the scales; null: all are zero_point
+    bool are_scales_float16; // else f32
+    bool have_zero_points;   // u8; else all are zero_point
     std::int32_t zero_point;
+    std::int64_t scales_at, zero_points_at, block_bytes; // in bytes, from the beginning of a block on
+
+    constexpr std::int64_t panel_bytes() const { return blocks * block_bytes; }
 };
 
 /// Rows of x as codes, each with a scale and the sum of the codes of each block. The rows lie in tiles of at most

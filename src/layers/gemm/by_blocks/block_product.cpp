@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <functional>
+#include <utility>
 
+#include "elements/small_float.hpp"
 #include "layers/gemm/shared_weights.hpp"
 #include "layers/gemm/weight_only/weight_only_product.hpp"
 #include "layers/gemm/weights_memory.hpp"
@@ -38,15 +41,11 @@ std::uint32_t spread(std::uint32_t nibbles) {
     return (nibbles | nibbles << 4) & 0x0f0f0f0f;
 }
 
-/// Rows of weights that are packed of each column of a panel in turn: what these read and write stays in a first-level
-/// cache.
-constexpr std::int64_t packed_rows = 128;
-
-/// Packs rows of a column from `first` on, which are adjacent in memory and begin with a byte. step: bytes from four to
-/// four bytes of the panel.
+/// Packs the block of a column from row `first` on, whose rows are adjacent in memory and begin with a byte. step:
+/// bytes from four to four bytes of the panel.
 void pack_adjacent(
         const weight_only_weights &w, std::int64_t column, std::int64_t first, std::int64_t step, std::byte *to) {
-    const std::int64_t of_byte = has_nibbles(w) ? 2 : 1, rows = std::min(w.inner - first, packed_rows);
+    const std::int64_t of_byte = has_nibbles(w) ? 2 : 1, rows = std::min(w.inner - first, w.block);
     const auto *from = w.data + (column * w.inner + first) / of_byte;
     const std::uint32_t flip = !is_signed(w) ? 0 : of_byte == 2 ? 0x88888888 : 0x80808080;
     const auto all = ceil_div(rows, of_byte);
@@ -65,7 +64,7 @@ void pack_adjacent(
 /// Likewise of any column.
 void pack_column(
         const weight_only_weights &w, std::int64_t column, std::int64_t first, std::int64_t step, std::byte *to) {
-    const std::int64_t rows = has_nibbles(w) ? 8 : 4, end = std::min(w.inner, first + packed_rows);
+    const std::int64_t rows = has_nibbles(w) ? 8 : 4, end = std::min(w.inner, first + w.block);
     for (auto k = first; k < end; k += rows, to += step)
         for (std::int64_t i = 0; i < std::min(rows, end - k); ++i)
             to[i % 4] |= static_cast<std::byte>(code_at(w, k + i, column) << i / 4 * 4);
@@ -88,59 +87,56 @@ block_product::block_product(const weight_only_weights &w, const block_loop &loo
     , inner_(w.inner)
     , panels_() {
     auto &p = panels_;
-    p.are_nibbles = has_nibbles(w);
     p.columns = w.columns;
     p.block = w.block;
     p.blocks = ceil_div(w.inner, w.block);
     if (w.inner == 0 || w.columns == 0) return; // the other extent may be of any size
-    p.panel_bytes = p.blocks * p.block * loop_.columns / (p.are_nibbles ? 2 : 1);
-    const auto size = static_cast<std::size_t>(panels() * p.panel_bytes);
-    auto memory = allocate_weights(size);
-    auto *const to = memory.get();
-    const bool are_adjacent = w.is_transposed && (!p.are_nibbles || w.inner % 2 == 0);
-    const auto pack = are_adjacent ? pack_adjacent : pack_column;
-    const auto row_bytes = p.panel_bytes / (p.blocks * p.block);
-    parallel::for_each_part(panels(), parallel::parts_for(w.inner * w.columns, 0), [&](parallel::range part) {
-        for (auto panel = part.begin; panel < part.end; ++panel)
-            for (std::int64_t k = 0; k < w.inner; k += packed_rows)
-                for (auto n = panel * loop_.columns; n < std::min(w.columns, (panel + 1) * loop_.columns); ++n)
-                    pack(w, n, k, 4 * loop_.columns,
-                            to + panel * p.panel_bytes + k * row_bytes + n % loop_.columns * 4);
+    p.are_nibbles = has_nibbles(w);
+    p.are_scales_float16 = std::ranges::all_of(w.scales, [](float scale) {
+        return std::bit_cast<std::uint32_t>(float16::from(scale).value()) == std::bit_cast<std::uint32_t>(scale);
     });
-    weights_ = share_weights(std::move(memory), size);
-    p.weights = weights_.get();
-    pack_parameters(w);
+    p.have_zero_points = std::ranges::adjacent_find(w.zero_points, std::not_equal_to()) != w.zero_points.end();
+    p.zero_point = code_offset(w) + (w.zero_points.empty() ? 0 : w.zero_points.front());
+    p.scales_at = p.block * loop_.columns / (p.are_nibbles ? 2 : 1);
+    p.zero_points_at = p.scales_at + loop_.columns * (p.are_scales_float16 ? 2 : 4);
+    p.block_bytes = p.zero_points_at + (p.have_zero_points ? loop_.columns : 0);
+    auto memory = allocate_weights(bytes());
+    pack(w, memory.get());
+    data_ = share_weights(std::move(memory), bytes());
+    p.data = data_.get();
 }
 
 std::int64_t block_product::panels() const {
     return ceil_div(panels_.columns, loop_.columns);
 }
 
-void block_product::pack_parameters(const weight_only_weights &w) {
-    auto &p = panels_;
-    const auto count = static_cast<std::size_t>(panels() * p.blocks * loop_.columns);
-    std::vector<float> scales(count);
-    const auto offset = code_offset(w);
-    const auto &given = w.zero_points;
-    const auto unequal = std::ranges::adjacent_find(given, std::not_equal_to());
-    p.zero_point = offset + (given.empty() ? 0 : given.front());
-    if (unequal != given.end()) zero_points_.resize(count);
-    for (std::int64_t b = 0; b < p.blocks; ++b)
-        for (std::int64_t n = 0; n < w.columns; ++n) {
-            const auto from = static_cast<std::size_t>(b * w.columns + n);
-            const auto at =
-                    static_cast<std::size_t>((n / loop_.columns * p.blocks + b) * loop_.columns + n % loop_.columns);
-            scales[at] = w.scales[from];
-            if (!zero_points_.empty()) zero_points_[at] = static_cast<std::uint8_t>(given[from] + offset);
-        }
-    scales_ = share_values(std::move(scales));
-    p.scales = scales_.get();
-    if (!zero_points_.empty()) p.zero_points = zero_points_.data();
+std::size_t block_product::bytes() const {
+    return static_cast<std::size_t>(panels() * panels_.panel_bytes());
 }
 
-std::size_t block_product::bytes() const {
-    return static_cast<std::size_t>(panels() * (panels_.panel_bytes + panels_.blocks * loop_.columns * 4))
-            + zero_points_.size();
+void block_product::pack(const weight_only_weights &w, std::byte *to) const {
+    const auto &p = panels_;
+    const bool are_adjacent = w.is_transposed && (!p.are_nibbles || w.inner % 2 == 0);
+    const auto pack_weights = are_adjacent ? pack_adjacent : pack_column;
+    const auto offset = code_offset(w);
+    const auto pack_block = [&](std::int64_t block, std::int64_t n) {
+        const auto column = n % loop_.columns, of_panel = n / loop_.columns * p.blocks + block;
+        auto *const of_block = to + of_panel * p.block_bytes, *const scales = of_block + p.scales_at;
+        const auto at = static_cast<std::size_t>(block * w.columns + n);
+        if (p.are_scales_float16)
+            reinterpret_cast<float16 *>(scales)[column] = float16::from(w.scales[at]);
+        else
+            reinterpret_cast<float *>(scales)[column] = w.scales[at];
+        if (p.have_zero_points)
+            of_block[p.zero_points_at + column] = static_cast<std::byte>(w.zero_points[at] + offset);
+        pack_weights(w, n, block * p.block, 4 * loop_.columns, of_block + 4 * column);
+    };
+    parallel::for_each_part(panels(), parallel::parts_for(w.inner * w.columns, 0), [&](parallel::range part) {
+        for (auto panel = part.begin; panel < part.end; ++panel)
+            for (std::int64_t block = 0; block < p.blocks; ++block)
+                for (auto n = panel * loop_.columns; n < std::min(w.columns, (panel + 1) * loop_.columns); ++n)
+                    pack_block(block, n);
+    });
 }
 
 void block_product::run(const float_rows &x, float *y, std::int64_t y_stride, aligned_vector<std::byte> &memory) const {

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "layers/gemm/aligned_vector.hpp"
 #include "layers/gemm/by_blocks/block_panels.hpp"
@@ -46,14 +45,12 @@ class block_product {
 
   private:
     std::int64_t panels() const;
-    void pack_parameters(const weight_only_weights &w);
+    void pack(const weight_only_weights &w, std::byte *to) const;
 
     block_loop loop_;
     std::int64_t inner_;
     block_panels panels_; // points into what follows
-    std::shared_ptr<const std::byte> weights_;
-    std::shared_ptr<const float> scales_;
-    std::vector<std::uint8_t> zero_points_;
+    std::shared_ptr<const std::byte> data_;
 };
 
 } // namespace dynquant::layers

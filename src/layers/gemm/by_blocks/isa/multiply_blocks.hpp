@@ -52,11 +52,21 @@ std::int64_t segment_rows(std::int64_t block) {
     return four;
 }
 
-/// What the sums of a block start from, for a row of x.
+/// What the sums of a block start from, for a row of x. of_block: of the panel.
 template <typename V>
-[[gnu::always_inline]] inline typename V::integers first_sums(std::int32_t sum_of_x, const std::uint8_t *zero_points) {
+[[gnu::always_inline]] inline typename V::integers first_sums(
+        const block_panels &p, const std::byte *of_block, std::int64_t column, std::int32_t sum_of_x) {
     const auto sum = V::splat(sum_of_x);
-    return zero_points ? V::multiply(sum, V::load(zero_points)) : sum;
+    if (!p.have_zero_points) return sum;
+    return V::multiply(sum, V::load(reinterpret_cast<const std::uint8_t *>(of_block) + p.zero_points_at + column));
+}
+
+template <typename V>
+[[gnu::always_inline]] inline typename V::reals scales_at(
+        const block_panels &p, const std::byte *of_block, std::int64_t column) {
+    const auto *const scales = of_block + p.scales_at;
+    return p.are_scales_float16 ? V::load(reinterpret_cast<const simd::float16_bits *>(scales) + column)
+                                : V::load(reinterpret_cast<const float *>(scales) + column);
 }
 
 /// Adds the sums of a block, times both scales, to y.
@@ -72,17 +82,14 @@ template <typename V, bool are_nibbles>
     using integers = typename V::integers;
     constexpr bool has_halves = !are_nibbles && has_parts<V>;
     constexpr std::int64_t step_bytes = 4 * panel_columns<V>, step = are_nibbles ? 8 : 4;
-    const auto *weights = p.weights + panel * p.panel_bytes;
+    const auto *of_block = p.data + panel * p.panel_bytes();
     const auto *codes = x.codes;
-    const auto *scales = p.scales + panel * p.blocks * panel_columns<V>;
-    const auto *zero_points = p.zero_points ? p.zero_points + panel * p.blocks * panel_columns<V> : nullptr;
     const auto low_half = V::splat(0x0f0f0f0f);
     const auto rows_of_segment = segment_rows<V>(p.block);
-    for (std::int64_t block = 0; block < p.blocks; ++block, scales += panel_columns<V>) {
+    for (std::int64_t block = 0; block < p.blocks; ++block, of_block += p.block_bytes) {
+        const auto *weights = of_block;
         integers sums[vectors_of_panel];
-        unroll<vectors_of_panel>([&](int v) __attribute__((always_inline)) {
-            sums[v] = first_sums<V>(x.sums[block], zero_points ? zero_points + v * V::lanes : nullptr);
-        });
+        unroll<vectors_of_panel>([&](int v) __attribute__((always_inline)) { sums[v] = V::splat(0); });
         for (const auto *const block_end = codes + p.block; codes < block_end;) {
             integers low[vectors_of_panel], high[vectors_of_panel]; // sums; high: of the high halves of bytes
             unroll<vectors_of_panel>([&](int v) __attribute__((always_inline)) { low[v] = high[v] = V::splat(0); });
@@ -106,40 +113,43 @@ template <typename V, bool are_nibbles>
         }
         const auto scale_of_x = V::splat(x.scales[block]);
         unroll<vectors_of_panel>([&](int v) __attribute__((always_inline)) {
-            add_block<V>(sums[v], scale_of_x, V::load(scales + v * V::lanes), y + v * V::lanes);
+            const auto sum = V::add(sums[v], first_sums<V>(p, of_block, v * V::lanes, x.sums[block]));
+            add_block<V>(sum, scale_of_x, scales_at<V>(p, of_block, v * V::lanes), y + v * V::lanes);
         });
-        if (zero_points) zero_points += panel_columns<V>;
     }
 }
 
-/// Some blocks of a panel, with a byte for each weight: four rows after four, in segments. Where bytes are in halves,
-/// each segment of high ones is followed by that of low ones.
+/// Some blocks of a panel, of which weights are a byte each: four rows after four, in segments. Where bytes are in
+/// halves, each segment of high ones is followed by that of low ones.
 struct wide_blocks {
-    const std::byte *weights;
-    std::int64_t first, count, block, all; // block: rows of one; all: blocks of the panel
-    std::int64_t segment_rows, segments;   // of a block
+    const block_panels &p;
+    const std::byte *weights, *of_block; // of the first block: widened, and of the panel
+    std::int64_t weights_of_block;       // bytes from block to block
+    std::int64_t first, count;
+    std::int64_t segment_rows, segments; // of a block
     bool have_halves;
-    const float *scales;
-    const std::uint8_t *zero_points;
 };
 
-/// Multiplies rows of x by some vectors of a panel. codes, scales, sums and y: of the first row.
+/// Multiplies rows of x by some vectors of a panel, from a column on. x: from the first row on. y: of that and the
+/// column.
 template <typename V, int rows>
-[[gnu::noinline]] void multiply_tile(const wide_blocks &w, const std::int8_t *codes, const float *x_scales,
-        const std::int32_t *x_sums, float *y, std::int64_t y_stride) {
+[[gnu::noinline]] void multiply_tile(
+        const wide_blocks &w, const block_rows &x, std::int64_t column, float *y, std::int64_t y_stride) {
     using integers = typename V::integers;
     constexpr int vectors = tile_vectors<V>;
     constexpr std::int64_t step_bytes = 4 * panel_columns<V>;
     alignas(64) std::int32_t totals[rows][vectors * V::lanes];
-    const auto *weights = w.weights;
-    const auto *scales = w.scales;
-    const auto *zero_points = w.zero_points;
-    codes += w.first * w.block * rows;
-    for (auto block = w.first; block < w.first + w.count; ++block) {
+    const auto &p = w.p;
+    const auto blocks = p.blocks;
+    const auto *of_block = w.of_block;
+    const auto *codes = x.codes + w.first * p.block * rows;
+    for (std::int64_t i = 0; i < w.count; ++i, of_block += p.block_bytes) {
+        const auto block = w.first + i;
+        const auto *weights = w.weights + i * w.weights_of_block + 4 * column;
         unroll<rows>([&](int r) __attribute__((always_inline)) {
             unroll<vectors>([&](int v) __attribute__((always_inline)) {
                 V::store(totals[r] + v * V::lanes,
-                        first_sums<V>(x_sums[r * w.all + block], zero_points ? zero_points + v * V::lanes : nullptr));
+                        first_sums<V>(p, of_block, column + v * V::lanes, x.sums[r * blocks + block]));
             });
         });
         for (std::int64_t segment = 0; segment < w.segments; ++segment) {
@@ -149,15 +159,15 @@ template <typename V, int rows>
             });
             const bool is_high = w.have_halves && segment % 2 == 0;
             const auto *const end = codes + w.segment_rows * rows;
-            const auto *x = codes;
+            const auto *four = codes;
             if (!is_high) codes = end;
-            for (; x < end; x += 4 * rows, weights += step_bytes) {
+            for (; four < end; four += 4 * rows, weights += step_bytes) {
                 integers of_w[vectors];
                 unroll<vectors>([&](int v) __attribute__((always_inline)) {
                     of_w[v] = V::load_to_register(weights + v * 4 * V::lanes);
                 });
                 unroll<rows>([&](int r) __attribute__((always_inline)) {
-                    const auto of_x = V::splat(four_bytes(x + 4 * r));
+                    const auto of_x = V::splat(four_bytes(four + 4 * r));
                     unroll<vectors>([&](int v) __attribute__((always_inline)) {
                         sums[r][v] = V::dot_small(sums[r][v], of_w[v], of_x);
                     });
@@ -165,35 +175,34 @@ template <typename V, int rows>
             }
             const bool is_last = segment + 1 == w.segments;
             unroll<vectors>([&](int v) __attribute__((always_inline)) {
-                const auto scale = V::load(scales + v * V::lanes);
+                const auto scale = scales_at<V>(p, of_block, column + v * V::lanes);
                 unroll<rows>([&](int r) __attribute__((always_inline)) {
                     auto *const total = totals[r] + v * V::lanes;
                     const auto sum = V::add(V::load(total), V::sums_of_small(sums[r][v], is_high ? 16 : 1));
                     if (is_last)
                         add_block<V>(
-                                sum, V::splat(x_scales[r * w.all + block]), scale, y + r * y_stride + v * V::lanes);
+                                sum, V::splat(x.scales[r * blocks + block]), scale, y + r * y_stride + v * V::lanes);
                     else
                         V::store(total, sum);
                 });
             });
         }
-        scales += panel_columns<V>;
-        if (zero_points) zero_points += panel_columns<V>;
     }
 }
 
 /// Bytes of widened weights, which stay in a first-level cache.
 inline constexpr std::int64_t max_wide_bytes = 16 * 1024;
 
-/// Widens some blocks of a panel. Writes halves of bytes as wide_blocks says.
+/// Widens the weights of a block. Writes halves of bytes as wide_blocks says.
 template <typename V>
-void widen(const std::byte *from, bool are_nibbles, std::int64_t rows, std::int64_t segment, std::byte *to) {
+void widen(const block_panels &p, const std::byte *from, std::int64_t segment, std::byte *to) {
     constexpr std::int64_t step_bytes = 4 * panel_columns<V>;
     const auto low_half = V::splat(0x0f0f0f0f);
     const auto segment_bytes = segment * panel_columns<V>;
-    const auto low_at = are_nibbles ? 0 : segment_bytes, high_at = are_nibbles ? step_bytes : 0;
-    const std::int64_t step = are_nibbles ? 2 * step_bytes : step_bytes;
-    for (auto rest = rows; rest > 0; rest -= segment, to += are_nibbles ? segment_bytes : 2 * segment_bytes)
+    const auto low_at = p.are_nibbles ? 0 : segment_bytes, high_at = p.are_nibbles ? step_bytes : 0,
+               step = p.are_nibbles ? 2 * step_bytes : step_bytes,
+               of_segment = p.are_nibbles ? segment_bytes : 2 * segment_bytes;
+    for (auto rest = p.block; rest > 0; rest -= segment, to += of_segment)
         for (std::int64_t at = 0; at < segment_bytes; at += step)
             unroll<vectors_of_panel>([&](int v) __attribute__((always_inline)) {
                 const auto w = V::load_bits(from);
@@ -208,34 +217,23 @@ template <typename V>
 void multiply_rows(const block_panels &p, const block_rows &x, std::int64_t panel, float *y, std::int64_t y_stride) {
     constexpr auto columns = panel_columns<V>;
     const bool are_bytes = !p.are_nibbles && !has_parts<V>; // as the loop takes them
-    const auto block_bytes = p.block * columns, wide_bytes = p.are_nibbles || are_bytes ? block_bytes : 2 * block_bytes;
+    const bool have_halves = !p.are_nibbles && !are_bytes;
+    const auto rows_of_segment = are_bytes ? p.block : segment_rows<V>(p.block);
+    const auto wide_bytes = p.block * columns * (have_halves ? 2 : 1);
     const auto most = are_bytes ? p.blocks : max_wide_bytes / wide_bytes;
     alignas(64) std::byte wide[max_wide_bytes];
-    const auto *const weights = p.weights + panel * p.panel_bytes;
-    const auto of_panel = panel * p.blocks * columns;
-    wide_blocks w;
-    w.block = p.block;
-    w.all = p.blocks;
-    w.segment_rows = are_bytes ? p.block : segment_rows<V>(p.block);
-    w.have_halves = !p.are_nibbles && !are_bytes;
-    w.segments = p.block / w.segment_rows * (w.have_halves ? 2 : 1);
-    w.count = 0;
-    for (w.first = 0; w.first < p.blocks; w.first += w.count) {
-        const auto rest = p.blocks - w.first;
-        w.count = rest < most ? rest : most;
-        const auto *const from = weights + w.first * (p.are_nibbles ? block_bytes / 2 : block_bytes);
-        if (!are_bytes) widen<V>(from, p.are_nibbles, w.count * p.block, w.segment_rows, wide);
-        const auto *const wide_weights = are_bytes ? from : wide;
-        for (int v = 0; v < vectors_of_panel && (panel * columns + v * V::lanes) < p.columns; v += tile_vectors<V>) {
-            const auto parameters = of_panel + w.first * columns + v * V::lanes;
-            w.weights = wide_weights + v * 4 * V::lanes;
-            w.scales = p.scales + parameters;
-            w.zero_points = p.zero_points ? p.zero_points + parameters : nullptr;
+    const auto *of_block = p.data + panel * p.panel_bytes();
+    for (std::int64_t first = 0; first < p.blocks; first += most) {
+        const auto rest = p.blocks - first, count = rest < most ? rest : most;
+        for (std::int64_t i = 0; i < count && !are_bytes; ++i)
+            widen<V>(p, of_block + i * p.block_bytes, rows_of_segment, wide + i * wide_bytes);
+        const wide_blocks w = {p, are_bytes ? of_block : wide, of_block, are_bytes ? p.block_bytes : wide_bytes, first,
+                count, rows_of_segment, p.block / rows_of_segment * (have_halves ? 2 : 1), have_halves};
+        of_block += count * p.block_bytes;
+        for (std::int64_t n = 0; n < columns && panel * columns + n < p.columns; n += tile_vectors<V> * V::lanes)
             for_each_tile<V>(x.rows, [&](auto rows, std::int64_t row) {
-                multiply_tile<V, rows>(w, x.codes + row * p.blocks * p.block, x.scales + row * p.blocks,
-                        x.sums + row * p.blocks, y + row * y_stride + v * V::lanes, y_stride);
+                multiply_tile<V, rows>(w, rows_from(p, x, row, rows), n, y + row * y_stride + n, y_stride);
             });
-        }
     }
 }
 
@@ -318,7 +316,7 @@ void quantize_rows(
             }
             std::int32_t sum = 0;
             to.scales[first * p.blocks + i] = quantize_block<V>(from, p.block, codes, sum);
-            to.sums[first * p.blocks + i] = p.zero_points ? -sum : -sum * p.zero_point;
+            to.sums[first * p.blocks + i] = p.have_zero_points ? -sum : -sum * p.zero_point;
             auto *const at = to.codes + (first * p.blocks + block * rows) * p.block + (row - first) * 4;
             for (std::int64_t q = 0; q < p.block; q += 4)
                 std::memcpy(at + q * rows, codes + q, 4);

@@ -19,11 +19,13 @@ void add_row(std::int16_t x, const std::uint8_t *w, int shift, int mask, std::in
 void multiply(const block_panels &p, const block_rows &x, parallel::range panels, float *y, std::int64_t y_stride) {
     for (auto panel = panels.begin; panel < panels.end; ++panel)
         for (std::int64_t row = 0; row < x.rows; ++row) {
-            const auto *w = reinterpret_cast<const std::uint8_t *>(p.weights + panel * p.panel_bytes);
-            const auto first = panel * columns, count = p.columns - first < columns ? p.columns - first : columns;
-            auto *const to = y + row * y_stride + first;
+            const auto rest = p.columns - panel * columns, count = rest < columns ? rest : columns;
+            auto *const to = y + row * y_stride + panel * columns;
             for (std::int64_t block = 0; block < p.blocks; ++block) {
-                const auto of_x = row * p.blocks + block, of_w = (panel * p.blocks + block) * columns;
+                const auto of_x = row * p.blocks + block;
+                const auto of_panel = panel * p.blocks + block;
+                const auto *const of_block = p.data + of_panel * p.block_bytes;
+                const auto *w = reinterpret_cast<const std::uint8_t *>(of_block);
                 const auto *const codes = x.codes + of_x * p.block;
                 std::int32_t sums[columns] = {};
                 const int step = p.are_nibbles ? 8 : 4;
@@ -31,9 +33,10 @@ void multiply(const block_panels &p, const block_rows &x, parallel::range panels
                     for (int i = 0; i < step; ++i)
                         add_row(codes[k + i], w + i % 4, i / 4 * 4, p.are_nibbles ? 15 : 255, sums);
                 for (std::int64_t n = 0; n < count; ++n) {
-                    const auto of_zero_points = x.sums[of_x] * (p.zero_points ? p.zero_points[of_w + n] : 1);
-                    const auto d = static_cast<float>(sums[n] + of_zero_points);
-                    to[n] = std::fmaf(d, x.scales[of_x] * p.scales[of_w + n], block == 0 ? 0 : to[n]);
+                    const auto first = first_sums<simd::scalar>(p, of_block, n, x.sums[of_x]);
+                    const auto scale = scales_at<simd::scalar>(p, of_block, n);
+                    to[n] = std::fmaf(
+                            static_cast<float>(sums[n] + first), x.scales[of_x] * scale, block == 0 ? 0 : to[n]);
                 }
             }
         }
