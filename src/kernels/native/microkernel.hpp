@@ -162,18 +162,24 @@ enum class form { rows, cols, short_groups, segs1, segs2, segs4 };
 /// of 8 bits and fewer, as bytes.
 enum class access { as_is, of_f16, of_bf16, to_f16, to_bf16, to_codes, f16_to_codes, bf16_to_codes };
 
-/// One formula between two types, by form and access. Null: not available.
+/// One formula between two types, by form and access. Null: not available. Most have few or none, and tables have many of
+/// these.
 class microkernels {
   public:
     [[gnu::always_inline]] constexpr microkernel at(form f, access a = access::as_is) const {
-        return all_[static_cast<int>(f)][static_cast<int>(a)];
+        return all_[index_[static_cast<int>(f)][static_cast<int>(a)]];
     }
+    /// Fails to compile, in a table, where there is no room.
     [[gnu::always_inline]] constexpr void set(form f, microkernel kernel, access a = access::as_is) {
-        all_[static_cast<int>(f)][static_cast<int>(a)] = kernel;
+        auto &index = index_[static_cast<int>(f)][static_cast<int>(a)];
+        if (index == 0) index = ++count_;
+        all_[index] = kernel;
     }
 
   private:
-    microkernel all_[1 + static_cast<int>(form::segs4)][1 + static_cast<int>(access::bf16_to_codes)];
+    static constexpr int most = 16;
+    std::uint8_t count_, index_[1 + static_cast<int>(form::segs4)][1 + static_cast<int>(access::bf16_to_codes)];
+    microkernel all_[1 + most]; // the first: null
 };
 
 /// Which formulas the parameters of a chunk allow: those for any parameters, those for parameters that pass the
