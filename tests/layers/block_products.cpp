@@ -12,6 +12,7 @@
 
 #include "emulated.hpp"
 #include "layers/gemm/weight_only/weight_only_product.hpp"
+#include "oracle/layers.hpp"
 #include "parallel/executor.hpp"
 #include "support/random.hpp"
 #include "support/tested_sets.hpp"
@@ -19,12 +20,16 @@
 namespace dynquant::layers {
 namespace {
 
+namespace oracle = test::oracle;
+
 using tested_loop = test::tested<const block_loop *>;
 
 std::vector<tested_loop> runnable_loops() {
     auto result = test::runnable(block_table);
-    if (targets::has(targets::of_processor(), targets::avx2))
-        result.push_back({"emulated_avx2_vnni", &emulated_avx2_vnni_block});
+    const auto processor = targets::of_processor();
+    if (targets::has(processor, targets::avx2)) result.push_back({"emulated_avx2_vnni", &emulated_avx2_vnni_block});
+    if (targets::has(processor, targets::avx512))
+        result.push_back({"emulated_avx512_vnni", &emulated_avx512_vnni_block});
     return result;
 }
 
@@ -52,38 +57,15 @@ struct sample {
         return w;
     }
 
-    /// By the formula: each operation of floats is rounded once, sums of integers are exact.
     std::vector<float> expected() const {
+        std::vector<std::byte> data;
+        const auto of = weights(data);
+        const auto w = oracle::weight_only_factors(of, data);
         std::vector<float> y(static_cast<std::size_t>(rows * y_stride()), untouched);
         for (std::int64_t m = 0; m < rows; ++m)
             for (std::int64_t n = 0; n < columns; ++n)
-                y[static_cast<std::size_t>(m * y_stride() + n)] = expected(m, n);
-        return y;
-    }
-
-  private:
-    float expected(std::int64_t m, std::int64_t n) const {
-        float y = 0;
-        for (std::int64_t b = 0; b < blocks(); ++b) {
-            const auto begin = b * block, end = std::min(begin + block, inner);
-            const auto *const of_row = x.data() + m * x_stride();
-            float largest = 0;
-            bool is_finite = true;
-            for (auto k = begin; k < end; ++k) {
-                is_finite = is_finite && std::isfinite(of_row[k]);
-                largest = std::max(largest, std::fabs(of_row[k]));
-            }
-            const auto reciprocal = largest == 0 ? 0.0F : std::min(127.0F / largest, std::numeric_limits<float>::max());
-            const auto at = static_cast<std::size_t>(b * columns + n);
-            std::int64_t d = 0;
-            for (auto k = begin; k < end && is_finite; ++k) {
-                const auto code = std::clamp(std::nearbyint(of_row[k] * reciprocal), -127.0F, 127.0F);
-                const auto zero_point = zero_points.empty() ? 0 : zero_points[at];
-                d += static_cast<std::int64_t>(code) * (q[static_cast<std::size_t>(k * columns + n)] - zero_point);
-            }
-            const auto scale_x = is_finite ? largest / 127.0F : std::nanf("");
-            y = std::fmaf(static_cast<float>(d), scale_x * scales[at], y);
-        }
+                y[static_cast<std::size_t>(m * y_stride() + n)] =
+                        oracle::block_sum(of, x.data() + m * x_stride(), 1, w.data() + n * inner, n);
         return y;
     }
 };

@@ -39,6 +39,7 @@ std::vector<tested_kind> runnable_kinds() {
     for (const auto &[name, of] : test::runnable(word_panels_table))
         kinds.push_back({name + "_words", of});
     if (has(of_processor(), avx2)) add("emulated_avx2_vnni", emulated_avx2_vnni_panels);
+    if (has(of_processor(), avx512)) add("emulated_avx512_vnni", emulated_avx512_vnni_panels);
     if (has(of_processor(), avx512_vnni)) add("emulated_amx_int8", emulated_amx_int8_panels);
     for (auto &k : kinds) // the widths of AVX-512 VNNI
         k.name += "_" + std::to_string(k.code->columns);

@@ -7,6 +7,7 @@ REFERENCE, STORE = "kernels/reference/reference.cpp", "elements/load_store.cpp"
 SCALAR, AVX2 = "kernels/native/isa/scalar_loops.cpp", "kernels/native/isa/avx2_loops.cpp"
 MATMUL, DEPTHWISE = (f"layers/{folder}/isa/scalar.cpp" for folder in ("gemm", "conv/depthwise"))
 CHANNELS_FIRST = "layers/conv/channels_first/isa/scalar_channels_first.cpp"
+BLOCKS = "layers/gemm/by_blocks/isa/scalar.cpp"
 STEPS, NARROW = "layers/epilogue/isa/scalar_epilogue.cpp", "layers/gemm/weight_only/isa/scalar_weight_only.cpp"
 # Changed.
 NUMERICS, COMPUTED = "src/quantization/numerics.hpp", "src/quantization/computed.hpp"
@@ -19,7 +20,8 @@ VECTORS = "src/targets/avx2.hpp"
 # What verify says of a cell, by the file that is compiled.
 DIFFERS = {REFERENCE: "the reference differs from the table", STORE: "the reference differs from the table",
            AVX2: "avx2 differs from the reference",
-           **dict.fromkeys((SCALAR, MATMUL, DEPTHWISE, CHANNELS_FIRST, STEPS, NARROW), "scalar differs from the reference")}
+           **dict.fromkeys((SCALAR, MATMUL, DEPTHWISE, CHANNELS_FIRST, STEPS, NARROW, BLOCKS),
+                           "scalar differs from the reference")}
 
 # What is flipped; the file that is compiled; the file that is changed; a text that it has once, and what replaces that;
 # the cells that must differ, each of them.
@@ -174,4 +176,8 @@ MUTATIONS = [Mutation(*row) for row in [
      "^layers.steps/(tanh|sigmoid|swish|fast_gelu|gelu_by_tanh)"),
     ("narrow weights: product and sum rounded apart", NARROW, "src/targets/simd.hpp",
      "return __builtin_fmaf(a, b, c);", "return a * b + c;", "^layers.narrow"),
+    ("blocks: product and sum rounded apart", BLOCKS, "src/layers/gemm/by_blocks/isa/scalar.cpp",
+     "std::fmaf(", "(+[](float a, float b, float c) { return a * b + c; })(", "^layers.blocks"),
+    ("blocks: x divided by its scale", BLOCKS, "src/layers/gemm/by_blocks/isa/multiply_blocks.hpp",
+     "V::load(x + k) * r;", "V::load(x + k) / V::splat(m / 127);", "^layers.blocks"),
 ]]

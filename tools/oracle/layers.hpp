@@ -303,9 +303,36 @@ std::vector<float> weight_only_factors(const Weights &of, const std::vector<std:
     return result;
 }
 
+/// A sum as src/layers/gemm/by_blocks/block_product.hpp defines it, of a column's factors, which are integers.
+template <typename Weights>
+float block_sum(const Weights &of, const float *x, std::int64_t x_stride, const float *w, std::int64_t n) {
+    float sum = 0;
+    for (std::int64_t begin = 0; begin < of.inner; begin += of.block) {
+        const auto end = std::min(begin + of.block, of.inner);
+        float largest = 0;
+        bool is_finite = true;
+        for (auto k = begin; k < end; ++k) {
+            is_finite = is_finite && std::isfinite(x[k * x_stride]);
+            largest = std::max(largest, std::fabs(x[k * x_stride]));
+        }
+        const float reciprocal = largest == 0 ? 0 : std::min(127.0F / largest, std::numeric_limits<float>::max());
+        std::int64_t d = 0;
+        for (auto k = begin; k < end && is_finite; ++k) {
+            const float scaled = x[k * x_stride] * reciprocal;
+            const auto code = std::clamp(std::nearbyint(scaled), -127.0F, 127.0F);
+            d += static_cast<std::int64_t>(code) * static_cast<std::int64_t>(w[k]);
+        }
+        const float scale_of_x = is_finite ? largest / 127.0F : std::numeric_limits<float>::quiet_NaN();
+        const float scale = scale_of_x * of.scales[scale_of(of, begin, n)];
+        sum = std::fma(static_cast<float>(d), scale, sum);
+    }
+    return sum;
+}
+
 /// A sum as src/layers/gemm/weight_only/weight_only_product.hpp defines it, of a column's factors.
 template <typename Weights>
 float narrow_sum(const Weights &of, const float *x, std::int64_t x_stride, const float *w, std::int64_t n) {
+    if (of.quantizes_x) return block_sum(of, x, x_stride, w, n);
     if (is_x_scaled(of)) {
         float acc = 0;
         for (std::int64_t k = 0; k < of.inner; ++k) {

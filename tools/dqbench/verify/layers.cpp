@@ -213,16 +213,18 @@ group tables_of_bytes() {
     return g;
 }
 
+constexpr std::int64_t weight_only_shapes[][3] = {{1, 37, 70}, {1, 1103, 9}, {2, 64, 64}, {3, 19, 5}, {4, 130, 33},
+        {5, 7, 140}, {6, 41, 17}, {9, 100, 24}, {12, 33, 65}, {13, 40, 80}, {26, 96, 50}, {97, 20, 100},
+        {200, 64, 180}};
+
 group weight_only_products(int times) {
     group g {"layers.narrow", sets_named({"scalar", "avx2", "avx512"}), {}};
-    constexpr std::int64_t shapes[][3] = {{1, 37, 70}, {1, 1103, 9}, {2, 64, 64}, {3, 19, 5}, {4, 130, 33}, {5, 7, 140},
-            {6, 41, 17}, {9, 100, 24}, {12, 33, 65}, {13, 40, 80}, {26, 96, 50}, {97, 20, 100}, {200, 64, 180}};
     for (const auto type :
             {data_type::s8, data_type::u8, data_type::s4, data_type::u4, data_type::f8_e4m3, data_type::f8_e5m2}) {
         auto &c = g.cells.emplace_back();
         c.name = concat(g.name, '/', to_string(type));
         for (int i = 0; i < times; ++i)
-            for (const auto &[rows, inner, columns] : shapes) {
+            for (const auto &[rows, inner, columns] : weight_only_shapes) {
                 drawing draw(concat(c.name, i, ' ', rows));
                 weight_only_plan p {type, rows, inner, columns};
                 p.block = draw.one_of({std::int64_t {1}, std::int64_t {2}, std::int64_t {5}, std::int64_t {16},
@@ -231,6 +233,28 @@ group weight_only_products(int times) {
                 p.has_zero_points = type != data_type::f8_e4m3 && type != data_type::f8_e5m2 && draw.coin();
                 p.is_convolution = draw.number(0, 3) == 0;
                 p.is_transposed = p.is_convolution || draw.coin();
+                p.floats = draw.one_of({reals::any, reals::ties, reals::wild});
+                p.steps = &chains()[static_cast<std::size_t>(draw.coin() ? 0 : draw.number(0, 8))];
+                c.statements.push_back(statement_of(p));
+            }
+    }
+    return g;
+}
+
+/// Products of x that is quantized in blocks.
+group block_products(int times) {
+    group g {"layers.blocks", sets_named({"scalar", "avx2", "avx2_vnni", "avx512_vnni"}), {}};
+    for (const auto type : {data_type::s8, data_type::u8, data_type::s4, data_type::u4}) {
+        auto &c = g.cells.emplace_back();
+        c.name = concat(g.name, '/', to_string(type));
+        for (int i = 0; i < times; ++i)
+            for (const auto &[rows, inner, columns] : weight_only_shapes) {
+                drawing draw(concat(c.name, i, ' ', rows));
+                weight_only_plan p {type, rows, inner, columns};
+                p.quantizes_x = p.is_by_column = true;
+                p.block = std::int64_t {16} << draw.number(0, 4);
+                p.has_zero_points = draw.coin();
+                p.is_transposed = draw.coin();
                 p.floats = draw.one_of({reals::any, reals::ties, reals::wild});
                 p.steps = &chains()[static_cast<std::size_t>(draw.coin() ? 0 : draw.number(0, 8))];
                 c.statements.push_back(statement_of(p));
@@ -254,6 +278,7 @@ std::vector<group> layer_groups() {
             quantized_layers(3),
             tables_of_bytes(),
             weight_only_products(3),
+            block_products(3),
     };
 }
 

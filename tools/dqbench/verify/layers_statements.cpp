@@ -203,8 +203,8 @@ digest compute(const layer_inputs &in, const way &w) {
 std::string line_of(const weight_only_plan &p) {
     return concat("layer: ", p.is_convolution ? "Conv" : "MatMul", " x f32 of ", p.rows, " rows by ", to_string(p.type),
             ' ', p.inner, 'x', p.columns, p.is_transposed ? " transposed" : "", ", blocks of ", p.block,
-            p.is_by_column ? ", by column" : "", p.has_zero_points ? ", zero points" : "", ", floats ",
-            name_of(p.floats), "; ", p.steps->name);
+            p.is_by_column ? ", by column" : "", p.quantizes_x ? ", x quantized" : "",
+            p.has_zero_points ? ", zero points" : "", ", floats ", name_of(p.floats), "; ", p.steps->name);
 }
 
 weight_only_inputs draw_inputs(const weight_only_plan &p, drawing draw) {
@@ -216,6 +216,7 @@ weight_only_inputs draw_inputs(const weight_only_plan &p, drawing draw) {
     w.is_transposed = p.is_transposed;
     w.block = p.block;
     w.scale_columns = p.is_by_column ? p.columns : 1;
+    w.quantizes_x = p.quantizes_x;
     const bool is_nibble = p.type == data_type::s4 || p.type == data_type::u4;
     const bool is_signed = p.type == data_type::s4 || p.type == data_type::s8;
     const auto codes = p.inner * p.columns, parameters = (p.inner - 1) / p.block * w.scale_columns + w.scale_columns;

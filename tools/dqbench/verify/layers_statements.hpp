@@ -120,6 +120,7 @@ struct weight_only_plan {
     std::int64_t rows, inner, columns; // rows: of a convolution positions, of each of two images
     std::int64_t block = 1;
     bool is_by_column = false, has_zero_points = false, is_transposed = false, is_convolution = false;
+    bool quantizes_x = false;
     reals floats = reals::any;
     const chain *steps = nullptr;
 };
