@@ -139,8 +139,9 @@ TEST(epilogue, are_the_operators_one_by_one) {
                                 is_channels_last ? channels : 1, is_channels_last ? 1 : positions, tensor.data()};
                         {
                             const parallel::float_control control;
-                            by.code->rows(chain, rows, {0, positions / 2});
-                            by.code->rows(chain, rows, {positions / 2, positions});
+                            by.code->rows(chain, rows, {0, positions / 2}, {0, channels});
+                            by.code->rows(chain, rows, {positions / 2, positions}, {0, channels / 3});
+                            by.code->rows(chain, rows, {positions / 2, positions}, {channels / 3, channels});
                         }
                         for (std::int64_t p = 0; p < positions; ++p)
                             for (std::int64_t c = 0; c < channels; ++c) {
@@ -223,7 +224,7 @@ TEST(epilogue, scale_and_subtract_by_position) {
                                 by.code->planes(
                                         chain, {sums.data(), positions, 0, channels, positions, y.data(), positions});
                             else
-                                by.code->rows(chain, rows, {0, positions});
+                                by.code->rows(chain, rows, {0, positions}, {0, channels});
                         }
                         for (std::int64_t i = 0; i < positions * channels; ++i) {
                             const auto p = i / channels, c = i % channels;
@@ -268,7 +269,7 @@ TEST(epilogue, looks_up_every_float16) {
                 by.code->rows({steps, result_type::bytes},
                         {sums.data(), false, channels, y.data(), is_channels_last ? channels : 1,
                                 is_channels_last ? 1 : 2},
-                        {0, 2});
+                        {0, 2}, {0, channels});
                 for (std::size_t i = 0; i < y.size(); ++i)
                     ASSERT_EQ(y[i], expected[is_channels_last ? i % channels : i / 2]) << i;
             }
@@ -284,7 +285,7 @@ TEST(epilogue, nan_stays) {
     for (const auto &steps : chains)
         for (const auto &by : functions()) {
             std::vector<float> y(sums.size());
-            by.code->rows({steps}, {sums.data(), false, 70, y.data(), 70, 1}, {0, 1});
+            by.code->rows({steps}, {sums.data(), false, 70, y.data(), 70, 1}, {0, 1}, {0, 70});
             for (const auto value : y)
                 EXPECT_TRUE(std::isnan(value));
         }
@@ -296,7 +297,7 @@ std::vector<float> curve_of(kind what, const std::vector<float> &x, const epilog
     const std::vector<post_op_view> steps {{what}};
     const auto count = static_cast<std::int64_t>(x.size());
     const parallel::float_control control;
-    loops.rows({steps}, {x.data(), true, count, y.data(), count, 1}, {0, 1});
+    loops.rows({steps}, {x.data(), true, count, y.data(), count, 1}, {0, 1}, {0, count});
     return y;
 }
 
@@ -412,7 +413,7 @@ TEST(epilogue, a_bias_wraps) {
     const std::vector<std::int32_t> sums {std::numeric_limits<std::int32_t>::max()}, bias {1};
     for (const auto &by : functions()) {
         float y = 0;
-        by.code->rows({{}, result_type::f32, bias.data()}, {sums.data(), false, 1, &y, 1, 1}, {0, 1});
+        by.code->rows({{}, result_type::f32, bias.data()}, {sums.data(), false, 1, &y, 1, 1}, {0, 1}, {0, 1});
         EXPECT_EQ(y, -2147483648.0F);
     }
 }
@@ -434,7 +435,7 @@ TEST(epilogue, quantized_to_bytes) {
                 by.code->rows({steps, result_type::bytes},
                         {sums.data(), false, channels, y.data(), is_channels_last ? channels : 1,
                                 is_channels_last ? 1 : positions},
-                        {0, positions});
+                        {0, positions}, {0, channels});
                 EXPECT_EQ(y.back(), 77);
                 for (std::int64_t p = 0; p < positions; ++p)
                     for (std::int64_t c = 0; c < channels; ++c) {
@@ -456,7 +457,7 @@ TEST(epilogue, nan_saturates_to_the_lowest) {
     const std::vector<std::int32_t> sums(40, 3);
     for (const auto &by : functions()) {
         std::vector<std::int8_t> y(sums.size());
-        by.code->rows({steps, result_type::bytes}, {sums.data(), false, 40, y.data(), 40, 1}, {0, 1});
+        by.code->rows({steps, result_type::bytes}, {sums.data(), false, 40, y.data(), 40, 1}, {0, 1}, {0, 40});
         EXPECT_EQ(y, std::vector<std::int8_t>(sums.size(), -128));
     }
 }
@@ -472,7 +473,7 @@ TEST(epilogue, sums_that_stay_integers) {
     for (const auto &by : functions()) {
         std::vector<float> y(sums.size());
         by.code->rows({{}, result_type::s32, bias.data()}, {sums.data(), false, channels, y.data(), 1, positions},
-                {0, positions});
+                {0, positions}, {0, channels});
         std::vector<std::int32_t> bits(y.size());
         std::memcpy(bits.data(), y.data(), y.size() * sizeof(float));
         for (std::int64_t p = 0; p < positions; ++p)

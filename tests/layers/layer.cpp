@@ -345,6 +345,92 @@ std::vector<std::byte> draw_floats(test::random_source &random, std::int64_t row
     return {bytes.begin(), bytes.end()};
 }
 
+/// Elements of [batch, a, b, size], 4 bytes each, as those of [batch, b, a, size].
+std::vector<std::byte> swapped(const std::vector<std::byte> &x, const dims &shape) {
+    const auto [batch, a, b, size] = std::tuple {shape[0], shape[1], shape[2], shape[3]};
+    std::vector<std::byte> y;
+    for (std::int64_t n = 0; n < batch; ++n)
+        for (std::int64_t j = 0; j < b; ++j)
+            for (std::int64_t i = 0; i < a; ++i) {
+                const auto from = x.begin() + ((n * a + i) * b + j) * size * 4;
+                y.insert(y.end(), from, from + size * 4);
+            }
+    return y;
+}
+
+/// y of products, in heads, is that of the joined ones in another order, and so is x.
+TEST(layers, split_and_join_heads) {
+    const parallel::executor small_parts {parallel::tbb_executor.concurrency, parallel::tbb_executor.run, 256};
+    const parallel::scoped_executor executor(small_parts);
+    test::random_source random(5);
+    workspace memory;
+    for (const std::int64_t size : {1, 8, 30, 32, 64, 80})
+        for (const bool is_transposed : {false, true})
+            for (const bool scales_by_row : {false, true})
+                for (const bool x_has_heads : {false, true}) {
+                    const auto heads = random.within(1, 5), x_heads = random.within(1, 4);
+                    const auto batch = random.within(1, 3), rows = random.within(1, 60), columns = heads * size;
+                    auto s = draw(random, 1, 0);
+                    auto &d = s.d;
+                    d.prepare = [](const quantization &q) { return prepare(q); };
+                    d.weights_shape = {x_heads * 9, columns};
+                    d.scales_by_row = scales_by_row;
+                    d.w_zero_points.clear();
+                    d.bias.clear();
+                    d.x_zero_point.reset();
+                    s.x_zero_points.clear();
+                    s.x_shape = {batch, rows, x_heads * 9};
+                    s.x = draw_floats(random, batch * rows, x_heads * 9);
+                    s.w = random.bytes(x_heads * 9 * columns);
+                    d.result = result_type::f32;
+                    d.post_ops = {{post_op_kind::scale, {0.125F}}, {post_op_kind::add, {}}};
+                    for (std::int64_t c = 0; c < columns; ++c)
+                        d.post_ops[1].a.push_back(static_cast<float>(random.within(-50, 50)));
+                    auto expected = oracle::result_of(s);
+                    expected = swapped(expected, {batch, rows, heads, size});
+                    if (is_transposed) expected = swapped(expected, {batch * heads, rows, size, 1});
+                    d.y_heads = heads;
+                    d.y_heads_are_transposed = is_transposed;
+                    if (x_has_heads) {
+                        d.x_has_heads = true;
+                        s.x = swapped(s.x, {batch, rows, x_heads, 9});
+                        s.x_shape = {batch, x_heads, rows, 9};
+                    }
+                    SCOPED_TRACE(testing::Message() << size << ' ' << is_transposed << scales_by_row << x_has_heads);
+                    const packed_layer problem(d, s.w.data(), environment::usable_features());
+                    const layer l(problem, s.x_shape);
+                    EXPECT_EQ(l.y(),
+                            is_transposed ? (dims {batch, heads, size, rows}) : (dims {batch, heads, rows, size}));
+                    std::vector<std::byte> y(expected.size());
+                    l.run({s.x.data(), y.data()}, memory);
+                    ASSERT_EQ(y, expected);
+                }
+}
+
+TEST(layers, refuse_heads_that_do_not_fit) {
+    layer_description d;
+    d.label = "n";
+    d.prepare = [](const quantization &q) { return dynquant::prepare(q); };
+    d.weights_shape = {6, 4};
+    d.y_heads = 2;
+    const std::vector<std::byte> weights(24);
+    const auto message = [&](const dims &x) {
+        const packed_layer problem(d, weights.data(), environment::usable_features());
+        try {
+            return to_string(layer(problem, x).y());
+        } catch (const error &e) {
+            EXPECT_EQ(e.status, status::invalid_shape);
+            return std::string(e.what());
+        }
+    };
+    EXPECT_EQ(message({3, 5, 6}), "3x2x5x2");
+    EXPECT_EQ(message({5, 6}), "n: Y: expected batch, rows and columns, given shape 5x4");
+    d.x_has_heads = true;
+    EXPECT_EQ(message({3, 2, 5, 3}), "3x2x5x2");
+    EXPECT_EQ(message({3, 5, 6}), "n: A: expected batch, heads, rows and columns of a head, given shape 3x5x6");
+    EXPECT_EQ(message({3, 2, 5, 4}), "n: A: expected 6 columns, as many as B has rows, given heads of shape 3x2x5x4");
+}
+
 TEST(layers, quantize_floats_by_the_definition) {
     test::random_source random(3);
     workspace memory;

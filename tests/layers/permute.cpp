@@ -38,8 +38,8 @@ void expect_permuted(const dims &shape, const order &of) {
 }
 
 TEST(permutation, is_every_order_of_every_shape) {
-    for (const dims &shape :
-            {dims {}, {5}, {8, 8}, {17, 9}, {3, 20, 11}, {2, 9, 8, 10}, {1, 16, 1, 24}, {2, 1, 3, 8, 16}}) {
+    for (const dims &shape : {dims {}, {5}, {8, 8}, {17, 9}, {3, 20, 11}, {2, 9, 8, 10}, {1, 16, 1, 24},
+                 {2, 1, 3, 8, 16}, {2, 3, 4, 32}, {2, 3, 300}}) {
         order of(shape.size());
         std::iota(of.begin(), of.end(), 0);
         do {

@@ -248,7 +248,8 @@ class compiled_layer : public compiled {
         const auto columns = s_.w.columns;
         if (!s_.convolution) {
             by.row_stride = x_.parameters().are_one ? 0 : 1;
-            return loops.rows(by, {sums, are_floats, columns, r.args.y, columns, 1, r.args.tensor}, {0, rows_});
+            return loops.rows(
+                    by, {sums, are_floats, columns, r.args.y, columns, 1, r.args.tensor}, {0, rows_}, {0, columns});
         }
         const bool is_channels_last = s_.convolution->y_is_channels_last;
         const auto positions = rows_ / scaled_, of_image = positions * columns;
@@ -259,7 +260,7 @@ class compiled_layer : public compiled {
                             static_cast<byte *>(r.args.y) + static_cast<size_t>(image * of_image) * y_bytes_,
                             is_channels_last ? columns : 1, is_channels_last ? 1 : positions,
                             r.args.tensor ? r.args.tensor + image * of_image : nullptr},
-                    {0, positions});
+                    {0, positions}, {0, columns});
         }
     }
 

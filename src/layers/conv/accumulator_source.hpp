@@ -63,7 +63,8 @@ struct workspace {
         }
     };
     std::vector<part> parts;
-    quantized_x x; // its bytes as the sums take them
+    quantized_x x; // its bytes as the sums take them, or with heads that are to be joined
+    aligned_vector<std::byte> joined;
     std::vector<std::int32_t> bias;
     std::vector<float> factors; // of a sums_ending
 

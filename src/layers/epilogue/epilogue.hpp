@@ -67,7 +67,7 @@ struct rows_of_sums {
     const void *sums; // s32, or f32 if are_floats, which have no bias and no zero points
     bool are_floats;
     std::int64_t channels;
-    void *y;
+    void *y; // where the element of the first position and channel 0 is, or would be by the strides
     std::int64_t position_stride, channel_stride; // of y, in elements; one of them is 1
     const float *tensor = nullptr;                // of add_tensor; it lies as y does, and shares no memory with it
 };
@@ -92,7 +92,7 @@ struct normalization_view {
 
 /// One for each instruction set.
 struct epilogue_loops {
-    void (*rows)(const epilogue &by, const rows_of_sums &of, parallel::range positions);
+    void (*rows)(const epilogue &by, const rows_of_sums &of, parallel::range positions, parallel::range channels);
     void (*planes)(const epilogue &by, const planes_of_sums &of);
     /// x, y: positions of channels, dense; y may be x.
     void (*normalize)(

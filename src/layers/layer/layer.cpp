@@ -142,7 +142,7 @@ std::unique_ptr<const accumulator_source> packed_layer::sums_of(const integer_co
 layer::layer(const packed_layer &p, const dims &x)
     : d_(p.description())
     , x_(x)
-    , y_is_channels_first_(d_.is_convolution && !d_.y_is_channels_last)
+    , y_is_channels_first_(d_.is_convolution ? !d_.y_is_channels_last : d_.y_heads_are_transposed)
     , epilogue_(*targets::pick(p.convolution().available, epilogue_table))
     , look_up_(lookup::function_for(p.convolution().available)) {
     for (const auto &s : d_.post_ops)
@@ -162,12 +162,20 @@ layer::layer(const packed_layer &p, const dims &x)
         repeat(bias_, joined_);
         pad(bias_);
     }
-    if (d_.prepare) quantizer_.emplace(d_.prepare, x, rows(), permutes_ ? channels_last_strides(x) : dims {});
+    if (!d_.prepare) return;
+    if (d_.x_has_heads && d_.scales_by_row)
+        quantizer_.emplace(d_.prepare, dims {x[0], x[2], x[1], x[3]}, rows(), dims {},
+                dims {x[1] * x[2] * x[3], x[3], x[2] * x[3], 1});
+    else
+        quantizer_.emplace(d_.prepare, x, rows(), permutes_ ? channels_last_strides(x) : dims {});
+    joins_heads_ = d_.x_has_heads && !d_.scales_by_row;
+    if (joins_heads_) join_heads_ = {x, {0, 2, 1, 3}, 1};
 }
 
 void layer::plan_ending() {
     using kind = post_op_kind;
     if (d_.is_convolution || d_.scales_by_row || d_.normalization || !sums_->takes_endings()) return;
+    if (y_is_channels_first_ || y_blocks_ > 1) return;
     const auto &steps = d_.post_ops;
     const bool has_summands = steps.size() == 2 && steps[1].what == kind::add;
     const bool are_floats = d_.result == result_type::f32 && (steps.size() == 1 || has_summands)
@@ -203,7 +211,7 @@ void layer::join_positions() {
     constexpr std::int64_t tile = 64; // of the epilogue, along channels
     const auto count = tile / std::gcd(channels_, tile);
     const bool is_worth = images_ * positions_ >= 4 * count; // each run makes the bias anew
-    if (y_is_channels_first_ || channels_ >= tile || !is_worth) return;
+    if (y_is_channels_first_ || y_blocks_ > 1 || channels_ >= tile || !is_worth) return;
     if (has_scales_by_position() && channels_ == 1) return; // 16 rows in 16 channels: see epilogue::rows_behind
     joined_ = count;
     if (d_.scales_by_row) joined_weight_sums_ = sums_->weight_sums();
@@ -227,24 +235,47 @@ void layer::pad(std::vector<std::int32_t> &bias) const {
 
 std::int64_t layer::rows() const {
     if (!d_.scales_by_row) return 1;
+    if (d_.x_has_heads) return x_[0] * x_[2];
     return d_.is_convolution ? x_.front() : *volume(dims(x_.begin(), x_.end() - 1));
 }
 
 integer_convolution layer::plan_product(const integer_convolution &problem) {
     auto c = problem;
-    if (x_.empty() || x_.back() != c.channels)
+    if (d_.x_has_heads && x_.size() != 4)
         throw error(status::invalid_shape,
-                concat("A: expected ", c.channels, " columns, as many as B has rows, given shape ", to_string(x_)));
+                concat("A: expected batch, heads, rows and columns of a head, given shape ", to_string(x_)));
+    const bool fits = d_.x_has_heads ? volume({x_[1], x_[3]}) == c.channels : !x_.empty() && x_.back() == c.channels;
+    if (!fits)
+        throw error(status::invalid_shape,
+                concat("A: expected ", c.channels, " columns, as many as B has rows, given ",
+                        d_.x_has_heads ? "heads of " : "", "shape ", to_string(x_)));
     channels_ = c.filters;
     y_ = x_;
+    if (d_.x_has_heads) y_ = {x_[0], x_[2], channels_};
     y_.back() = channels_;
     check_size("Y", y_);
+    const auto rows = volume(dims(y_.begin(), y_.end() - 1));
+    if (d_.y_heads > 0) split_heads();
     if (volume(y_) == 0) return c;
     check_size("A", x_);
-    positions_ = *volume(dims(x_.begin(), x_.end() - 1));
+    positions_ = *rows / images_;
     c.batch = 1;
-    c.window = window_of_products(positions_);
+    c.window = window_of_products(*rows);
     return c;
+}
+
+/// y_: of the product.
+void layer::split_heads() {
+    if (y_.size() != 3)
+        throw error(status::invalid_shape, concat("Y: expected batch, rows and columns, given shape ", to_string(y_)));
+    images_ = y_[0];
+    const auto size = channels_ / d_.y_heads;
+    if (d_.y_heads_are_transposed) {
+        y_ = {images_, d_.y_heads, size, y_[1]};
+    } else {
+        y_blocks_ = d_.y_heads;
+        y_ = {images_, d_.y_heads, y_[1], size};
+    }
 }
 
 integer_convolution layer::plan_convolution(const integer_convolution &problem) {
@@ -289,6 +320,11 @@ void layer::run(const layer_arguments &given, workspace &memory) const {
     if (quantizer_) {
         quantizer_->run(x, memory.x);
         x = memory.x.bytes.data();
+        if (joins_heads_) {
+            auto *const bytes = workspace::ensure_size(memory.joined, static_cast<std::size_t>(*volume(x_)));
+            join_heads_.run(x, bytes);
+            x = bytes;
+        }
         const auto count = static_cast<std::size_t>(quantizer_->rows());
         of_x.zero_points = {memory.x.zero_points.data(), count};
         of_x.scales = {memory.x.scales.data(), count};
@@ -317,7 +353,7 @@ void layer::run(const layer_arguments &given, workspace &memory) const {
 epilogue layer::epilogue_for(const parameters &of_x, std::int64_t image, std::int64_t in_image) const {
     epilogue by {post_ops_, d_.result, of_x.bias.empty() ? nullptr : of_x.bias.data(), of_x.scales.data()};
     if (!d_.scales_by_row) return by;
-    const auto row = d_.is_convolution ? image : in_image;
+    const auto row = d_.is_convolution ? image : image * positions_ + in_image;
     by.row_stride = has_scales_by_position() ? 1 : 0;
     if (!of_x.scales.empty()) by.x_scales += row;
     if (d_.x_zero_point) return by;
@@ -329,22 +365,27 @@ epilogue layer::epilogue_for(const parameters &of_x, std::int64_t image, std::in
 /// Computes blocks that have all channels, image by image.
 void layer::finish_rows(const accumulator_block &block, const parameters &of_x, const layer_arguments &given) const {
     const std::int64_t element = d_.result == result_type::bytes ? 1 : 4;
-    const bool by_image = y_is_channels_first_ || (d_.scales_by_row && d_.is_convolution);
+    const bool by_image = y_is_channels_first_ || y_blocks_ > 1 || (d_.scales_by_row && d_.is_convolution);
+    const auto width = channels_ / y_blocks_; // of a block
     const auto of_image = by_image ? positions_ : images_ * positions_;
     const auto &positions = block.positions;
     void *const to = given.before ? given.before : given.y;
     for (auto begin = positions.begin; begin < positions.end;) {
         const auto image = begin / of_image, end = std::min(positions.end, (image + 1) * of_image);
         const auto in_image = begin - image * of_image;
-        const auto at = image * of_image * channels_ + (y_is_channels_first_ ? in_image : in_image * channels_);
+        const auto at = image * of_image * channels_ + (y_is_channels_first_ ? in_image : in_image * width);
         const rows_of_sums rows {block.sums + (begin - positions.begin) * channels_, false, channels_,
-                static_cast<std::byte *>(to) + at * element, y_is_channels_first_ ? 1 : channels_,
+                static_cast<std::byte *>(to) + at * element, y_is_channels_first_ ? 1 : width,
                 y_is_channels_first_ ? positions_ : 1, given.tensor ? given.tensor + at : nullptr};
         auto by = epilogue_for(of_x, image, in_image);
         // Behind the rows that are joined, the epilogue may read the scales of seven more.
         const auto joinable = has_scales_by_position() ? std::min(end, positions_ - 7) : end;
         const auto joined = joined_ == 1 ? 0 : std::max(joinable - begin, std::int64_t {0}) / joined_;
-        epilogue_.rows(by, rows, {joined * joined_, end - begin});
+        for (std::int64_t first = 0; first < channels_; first += width) {
+            auto of_block = rows;
+            of_block.y = static_cast<std::byte *>(rows.y) + first * (positions_ - 1) * element;
+            epilogue_.rows(by, of_block, {joined * joined_, end - begin}, {first, first + width});
+        }
         if (joined > 0) {
             by.post_ops = joined_views_;
             if (by.weight_sums) by.weight_sums = joined_weight_sums_.data();
@@ -353,8 +394,8 @@ void layer::finish_rows(const accumulator_block &block, const parameters &of_x, 
                 by.first_rows = first_rows_.data();
                 if (channels_ % 16 != 0) by.rows_behind = rows_behind_.data();
             }
-            const auto width = joined_ * channels_;
-            epilogue_.rows(by, {rows.sums, false, width, rows.y, width, 1, rows.tensor}, {0, joined});
+            const auto all = joined_ * channels_;
+            epilogue_.rows(by, {rows.sums, false, all, rows.y, all, 1, rows.tensor}, {0, joined}, {0, all});
         }
         if (d_.table) look_up(static_cast<std::uint8_t *>(given.y) + at, channels_, end - begin);
         if (d_.normalization)

@@ -42,6 +42,11 @@ struct layer_description {
     prepare_function prepare = nullptr; // of what quantizes x. Null: x comes as bytes
     bool x_is_signed = false;
     bool x_is_channels_last = false, y_is_channels_last = false; // in memory, of a convolution
+    /// Of MatMulInteger: x is [batch, heads, rows, size of a head], a row of all heads one of the product.
+    bool x_has_heads = false;
+    /// Likewise y, of x of rank 3, if they are not 0; or it is [batch, heads, size of a head, rows].
+    std::int64_t y_heads = 0;
+    bool y_heads_are_transposed = false;
     std::optional<std::int32_t> x_zero_point = 0; // none: it comes with the run, or from what quantizes x
     /// Each row of x, or image of a convolution, has a scale and, if it comes with the run, a zero point of its own.
     bool scales_by_row = false;
@@ -113,6 +118,7 @@ class layer {
 
   private:
     integer_convolution plan_product(const integer_convolution &problem);
+    void split_heads();
     integer_convolution plan_convolution(const integer_convolution &problem);
     /// What quantized x, or how it came.
     struct parameters {
@@ -132,12 +138,15 @@ class layer {
 
     const layer_description &d_;
     dims x_, y_;
-    bool y_is_channels_first_ = false;
     std::int64_t images_ = 1, positions_ = 0, channels_ = 0; // of a y with elements: images of positions of channels
-    std::unique_ptr<const accumulator_source> sums_;         // null where y has no elements
+    bool y_is_channels_first_ = false;
+    std::int64_t y_blocks_ = 1; // else each image is so many blocks of channels one behind the other, channels last
+    std::unique_ptr<const accumulator_source> sums_; // null where y has no elements
     std::optional<x_quantizer> quantizer_;
     bool permutes_ = false;
-    permutation to_channels_last_;   // of x's bytes, before the sums
+    permutation to_channels_last_; // of x's bytes, before the sums
+    bool joins_heads_ = false;     // once they are bytes, which takes less time than to quantize them in that order
+    permutation join_heads_;
     std::vector<std::int32_t> bias_; // where no zero point of a run is in it
     /// The product may write y itself: sums with their bias, or floats that are those times factors plus summands.
     bool is_written_at_once_ = false;

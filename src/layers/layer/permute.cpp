@@ -90,6 +90,17 @@ void transpose_rows(const strided_lines<const Element> &x, const strided_lines<E
     }
 }
 
+/// Rows are mostly short, as those of heads: a call for each would take longer than its loads and stores.
+void copy_row(const std::byte *x, std::byte *y, std::int64_t bytes) {
+    if (bytes < 16 || bytes > 1024) {
+        std::memcpy(y, x, static_cast<std::size_t>(bytes));
+        return;
+    }
+    for (std::int64_t at = 0; at + 16 < bytes; at += 16)
+        std::memcpy(y + at, x + at, 16); // of known size: a load and a store
+    std::memcpy(y + bytes - 16, x + bytes - 16, 16);
+}
+
 } // namespace
 
 permutation::permutation(const dims &shape, const std::vector<std::size_t> &order, std::size_t element_bytes)
@@ -114,13 +125,17 @@ permutation::permutation(const dims &shape, const std::vector<std::size_t> &orde
     dense_ = static_cast<std::size_t>(std::ranges::find(strides_, 1) - strides_.begin());
 }
 
-template <typename Element>
-void permutation::copy_rows(const Element *x, Element *y) const {
-    const auto length = shape_.back(), rows = *volume(shape_) / length;
+void permutation::copy_rows(const std::byte *x, std::byte *y) const {
+    const auto element = static_cast<std::int64_t>(element_bytes_), length = shape_.back() * element;
+    const auto rows = *volume(shape_) / shape_.back();
     const auto outer = std::span(shape_).first(shape_.size() - 1);
-    parallel::for_each_part(rows, parallel::parts_for_items(rows, rows * length), [&](parallel::range part) {
-        for (auto r = part.begin; r < part.end; ++r) {
-            std::copy_n(x + offset_of(r, outer, strides_), length, y + r * length);
+    const auto line = outer.empty() ? 1 : outer.back(); // rows whose distance is the same
+    parallel::for_each_part(rows, parallel::parts_for_items(rows, rows * shape_.back()), [&](parallel::range part) {
+        for (auto r = part.begin; r < part.end;) {
+            const auto *from = x + offset_of(r, outer, strides_) * element;
+            const auto step = outer.empty() ? 0 : strides_[outer.size() - 1] * element;
+            for (const auto end = std::min(part.end, (r / line + 1) * line); r < end; ++r, from += step)
+                copy_row(from, y + r * length, length);
         }
     });
 }
@@ -151,7 +166,7 @@ void permutation::transpose(const Element *x, Element *y) const {
 template <typename Element>
 void permutation::run_typed(const Element *x, Element *y) const {
     if (strides_.back() == 1 || shape_.size() == 1)
-        copy_rows(x, y);
+        copy_rows(reinterpret_cast<const std::byte *>(x), reinterpret_cast<std::byte *>(y));
     else
         transpose(x, y);
 }

@@ -18,8 +18,7 @@ class permutation {
   private:
     template <typename Element>
     void run_typed(const Element *x, Element *y) const;
-    template <typename Element>
-    void copy_rows(const Element *x, Element *y) const;
+    void copy_rows(const std::byte *x, std::byte *y) const;
     template <typename Element>
     void transpose(const Element *x, Element *y) const;
 

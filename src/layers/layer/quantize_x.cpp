@@ -33,11 +33,12 @@ void widen(const std::uint8_t *from, std::size_t count, std::int32_t *to) {
 
 } // namespace
 
-x_quantizer::x_quantizer(prepare_function prepare, const dims &x, std::int64_t rows, const dims &strides)
+x_quantizer::x_quantizer(
+        prepare_function prepare, const dims &x, std::int64_t rows, const dims &strides, const dims &x_strides)
     : elements_(*volume(x))
     , rows_(rows) {
     quantization q;
-    q.src = {data_type::f32, x, {}};
+    q.src = {data_type::f32, x, x_strides};
     q.dst = {data_type::u8, x, strides};
     q.scales = {data_type::f32, block_of(x, rows), {}};
     q.zero_points = {data_type::u8, q.scales.block, {}};

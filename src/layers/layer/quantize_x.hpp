@@ -13,8 +13,9 @@ using prepare_function = operation (*)(const quantization &);
 /// zero point of its own.
 class x_quantizer {
   public:
-    /// strides: of the bytes; empty: those of x.
-    x_quantizer(prepare_function prepare, const dims &x, std::int64_t rows, const dims &strides);
+    /// strides: of the bytes; x_strides: of x. Empty: row-major.
+    x_quantizer(prepare_function prepare, const dims &x, std::int64_t rows, const dims &strides,
+            const dims &x_strides = {});
 
     std::int64_t rows() const { return rows_; }
 

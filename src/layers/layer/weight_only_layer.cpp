@@ -165,7 +165,7 @@ void weight_only_layer::run_images(const layer_arguments &given, std::int64_t im
                     is_convolution_ ? rows : 1, given.tensor ? given.tensor + at : nullptr};
             parallel::for_each_part(
                     count, parallel::parts_for_items(count, count * columns), [&](parallel::range part) {
-                        epilogue_.rows({post_ops_}, sums, part);
+                        epilogue_.rows({post_ops_}, sums, part, {0, columns});
                         const auto first = at + part.begin * columns;
                         if (normalization_)
                             epilogue_.normalize(

@@ -57,6 +57,9 @@ layer_description of_matrix(layer_description d, std::int64_t matrix) {
 layer_description describe(const graph &g, const layer_match &m) {
     auto d = describe(g, g.nodes[m.product]);
     d.scales_by_row = m.scales_by_row;
+    d.x_has_heads = m.x_has_heads;
+    d.y_heads = m.y_heads;
+    d.y_heads_are_transposed = m.y_heads_are_transposed;
     d.bias = m.bias;
     d.post_ops = m.post_ops;
     d.result = m.result;

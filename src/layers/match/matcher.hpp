@@ -43,6 +43,8 @@ struct layer_match : layer_part {
     /// x has a scale and a zero point for each row, of a convolution each image: where what quantizes it says so, or
     /// where the caller wants it and find_row_scales() allows it.
     bool scales_by_row = false;
+    bool x_has_heads = false, y_heads_are_transposed = false; // of take_heads(), as a layer_description has them
+    std::int64_t y_heads = 0;
     result_type result = result_type::s32;
     std::optional<lookup::table> table = {};
 };
@@ -69,6 +71,12 @@ bool has_several_matrices(const graph &g, const node &product);
 /// itself. Without it they are post-ops in f32, and the layer ends before them in float16 and behind bytes.
 match_result find_layer(
         const graph &g, std::size_t product, const std::vector<bool> &is_taken, const table_maker &tabulate = {});
+
+/// Adds to a layer the Transpose and the Reshape that join the heads of x, before what quantizes x, and those that
+/// split y into heads: y of shape [batch, rows, columns] becomes [batch, heads, rows, size] or [batch, heads, size,
+/// rows], x is such a tensor as the former. Only where nothing else takes what is in between, and the shapes that
+/// Reshape has are constant.
+void take_heads(const graph &g, layer_match &m, const std::vector<bool> &is_taken);
 
 /// For each node the index of the layer that has it, or none.
 std::vector<std::size_t> layers_by_node(const graph &g, std::span<const layer_match> layers);

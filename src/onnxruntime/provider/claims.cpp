@@ -30,6 +30,7 @@ match_result find_claimable_layer(const graph &g, std::size_t product, const std
         return {std::nullopt, concat("its weights have shape ", to_string(weights))};
     if (has_several_matrices(g, n) && result.found->scales_by_row)
         return {std::nullopt, "its weights are several matrices, and rows have scales of their own"};
+    take_heads(g, *result.found, is_claimed);
     return result;
 }
 

@@ -76,7 +76,7 @@ class compiled_layer : public fused_node {
             if (of_tensor != current->y()) {
                 const auto &d = problem_.description();
                 const unequal_summands summands {d.label, d.is_convolution, current->x(), y_of(*current, ones_),
-                        dims(of_tensor), d.prepare ? sizeof(float) : 1};
+                        dims(of_tensor), d.prepare ? sizeof(float) : 1, d.x_has_heads};
                 current = layer_for(summands.repeat(args, memory->repeated));
             }
         }

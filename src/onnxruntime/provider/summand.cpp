@@ -27,6 +27,7 @@ dims unequal_summands::repeat(layers::layer_arguments &args, repeated_operands &
     if (*sum == y) return x;
     auto of_sum = *sum;
     of_sum.back() = x.back();
+    if (x_has_heads) of_sum = {(*sum)[0], x[1], (*sum)[1], x[3]};
     args.x = repeated(args.x, x, of_sum, x_bytes, memory.x);
     return of_sum;
 }

@@ -18,7 +18,8 @@ struct unequal_summands {
     const std::string &label;
     bool keeps_shape; // the sum has y's
     dims x, y, tensor;
-    std::size_t x_bytes; // of one element
+    std::size_t x_bytes;      // of one element
+    bool x_has_heads = false; // see layers::layer_description
 
     /// Repeats x and the tensor, in `memory`, as far as numpy's broadcasting of y + tensor does. Returns the shape of x
     /// then: where rows of y repeat, so do those of x. Throws error where they do not broadcast, or where the sum has

@@ -460,19 +460,21 @@ void compute_planes(const epilogue &by, const fused_post_ops &first, const plane
 /// The inner loop runs along the dense dimension of y. Where that is the channels, a tile lies along them as far as it
 /// fills them: it then reads and writes memory in order, and one position fills it.
 template <fused_post_ops::ending what, typename V>
-void compute_rows(
-        const epilogue &by, const fused_post_ops &first, const rows_of_sums &rows, parallel::range positions) {
-    const parallel::range all {0, rows.channels};
-    if (rows.channel_stride != 1) return compute_tiles<what, V, tiling::positions>(by, first, rows, positions, all);
-    const auto whole = rows.channels / tile_width<V> * tile_width<V>, rest = rows.channels - whole;
+void compute_rows(const epilogue &by, const fused_post_ops &first, const rows_of_sums &rows, parallel::range positions,
+        parallel::range channels) {
+    if (rows.channel_stride != 1)
+        return compute_tiles<what, V, tiling::positions>(by, first, rows, positions, channels);
+    const auto whole = (channels.end - channels.begin) / tile_width<V> * tile_width<V>,
+               rest = channels.end - channels.begin - whole;
     // A tile that overlaps the previous one computes some results twice, but may replace many tiles.
     const bool overlaps = whole > 0 && rest > 0 && (positions.end - positions.begin) * V::lanes < rest;
-    compute_tiles<what, V, tiling::channels>(by, first, rows, positions, {0, whole});
+    const auto split = channels.begin + whole;
+    compute_tiles<what, V, tiling::channels>(by, first, rows, positions, {channels.begin, split});
     if (overlaps)
         compute_tiles<what, V, tiling::channels>(
-                by, first, rows, positions, {rows.channels - tile_width<V>, rows.channels});
+                by, first, rows, positions, {channels.end - tile_width<V>, channels.end});
     else
-        compute_tiles<what, V, tiling::positions>(by, first, rows, positions, {whole, rows.channels});
+        compute_tiles<what, V, tiling::positions>(by, first, rows, positions, {split, channels.end});
 }
 
 /// Calls f<ending>.
@@ -487,9 +489,10 @@ void with_ending(fused_post_ops::ending ending, F f) {
 }
 
 template <typename V>
-void epilogue_of_rows(const epilogue &by, const rows_of_sums &of, parallel::range positions) {
+void epilogue_of_rows(const epilogue &by, const rows_of_sums &of, parallel::range positions, parallel::range channels) {
     const fused_post_ops first(by);
-    with_ending(first.what, [&]<fused_post_ops::ending what>() { compute_rows<what, V>(by, first, of, positions); });
+    with_ending(first.what,
+            [&]<fused_post_ops::ending what>() { compute_rows<what, V>(by, first, of, positions, channels); });
 }
 
 template <typename V>
