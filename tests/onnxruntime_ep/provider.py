@@ -1,5 +1,6 @@
 """Sessions with the execution provider and without it."""
 import collections
+import contextlib
 import functools
 import json
 import os
@@ -23,7 +24,8 @@ def devices():
     return [d for d in ort.get_ep_devices() if d.ep_name == NAME]
 
 
-def session(model, provider=True, options=None, threads=1, profile=None, optimized=True, spins=True, prepare=None):
+def session(model, provider=True, options=None, threads=1, profile=None, optimized=True, spins=True, prepare=None,
+            log_severity=4):
     """spins: whether threads that have nothing to do look for work, in place of sleeping. prepare: called with the
     SessionOptions."""
     settings = ort.SessionOptions()
@@ -32,7 +34,7 @@ def session(model, provider=True, options=None, threads=1, profile=None, optimiz
     if not optimized:
         settings.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     settings.intra_op_num_threads = threads
-    settings.log_severity_level = 4
+    settings.log_severity_level = log_severity
     if profile:
         settings.enable_profiling = True
         settings.profile_file_prefix = profile
@@ -41,6 +43,21 @@ def session(model, provider=True, options=None, threads=1, profile=None, optimiz
     if prepare:
         prepare(settings)
     return ort.InferenceSession(model, settings, enable_fallback=0)  # a refused option is an error
+
+
+def said(model, options=None, *, refused=False, **how):
+    """What the provider says of the model where the option `verbose` is 1. refused: whether ONNX Runtime may refuse the model then."""
+    with tempfile.TemporaryFile() as file:
+        stderr = os.dup(2)
+        os.dup2(file.fileno(), 2)
+        try:
+            with contextlib.suppress(*[Exception] if refused else []):
+                session(model, options={"verbose": "1", **(options or {})}, log_severity=2, **how)
+        finally:
+            os.dup2(stderr, 2)
+            os.close(stderr)
+        file.seek(0)
+        return file.read().decode()
 
 
 def run(model, inputs, provider=True, **how):

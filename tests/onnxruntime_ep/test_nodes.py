@@ -142,7 +142,7 @@ class Claims(unittest.TestCase):
         m = model(nodes, {"x": (FLOAT, [3, 32])},
                   {"q": (UINT8, None), "y": (FLOAT, None), "r": (UINT8, None)}, 21,
                   {"s": np.float32(1), "w": helper.make_tensor("w", TensorProto.UINT4, [32, 8], bytes(128), raw=True), "t": np.ones((2, 8), np.float32), "last": np.ones(32, np.float32)})
-        said = log(m)
+        said = log(m, weight_only="off")
         self.assertIn("dynquant: leaves 'fast' (QuantizeLinear): ONNX Runtime has a fast kernel for it", said)
         self.assertIn("dynquant: leaves 'weights' (DequantizeLinear): ONNX Runtime may fuse it with 'product' (MatMul)", said)
         self.assertRegex(said, r"dynquant: claims 'slow' \(QuantizeLinear\)(\x1b|\n)")
@@ -245,10 +245,10 @@ ROWS = {name: set(re.findall(r'"(\w+)"', rows))
 class Fusions(unittest.TestCase):
     """The operators that ONNX Runtime runs besides QuantizeLinear and DequantizeLinear are the same with the provider."""
 
-    def check(self, m, inputs, auto_claims=0):
+    def check(self, m, inputs, auto_claims=0, **options):
         """What runs without the provider, and how many nodes it claims by `all`."""
         theirs = operators(m, inputs, provider=False)
-        ours = {claim: operators(m, inputs, options={"claim": claim}) for claim in ("auto", "all")}
+        ours = {claim: operators(m, inputs, options={"claim": claim, **options}) for claim in ("auto", "all")}
         self.assertEqual(ours["auto"][NAME], auto_claims)
         for claim, given in ours.items():
             with self.subTest(claim=claim):
@@ -310,7 +310,7 @@ class Fusions(unittest.TestCase):
                 self.assertEqual((theirs[QUANTIZE], theirs[DEQUANTIZE], claimed), (0, 0, 0))
 
     def test_of_weights_and_a_product(self):
-        """MatMulNBits. Tables of Gather."""
+        """MatMulNBits, where the option keeps the provider from the layer. Tables of Gather."""
         four_bits = helper.make_tensor("w", TensorProto.INT4, [64, 32], bytes(range(256)) * 4, raw=True)
         eight_bits = np.random.default_rng(1).integers(0, 256, (64, 32)).astype(np.uint8)
         ones = lambda *shape: np.ones(shape, np.float32)
@@ -326,7 +326,7 @@ class Fusions(unittest.TestCase):
                 m = model([node(DEQUANTIZE, ["w", "s"], ["f"], **attributes), *nodes], {"x": (FLOAT, [3, 64])},
                           {"y": (FLOAT, None)}, 21,
                           {"w": w, "s": scales, "rows": np.int64([1, 63])})
-                theirs, claimed = self.check(m, {"x": normal(3, 64)})
+                theirs, claimed = self.check(m, {"x": normal(3, 64)}, weight_only="off")
                 self.assertEqual(claimed, 0)
                 made.update(theirs)
         self.assertGreater(made["MatMulNBits"], 0)

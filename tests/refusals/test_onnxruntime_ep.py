@@ -32,7 +32,7 @@ class Options(Case):
                 ({"threads": "9" * 20}, *threads, f"given '{'9' * 20}'"),
                 ({"clam": "all"}, "option 'clam': expected", "activation_scales, claim, threads, verbose or weight_only",
                  "'claim'?"),
-                ({"weight_only": "on"}, "option 'weight_only': expected", "off or auto", "given 'on'"),
+                ({"weight_only": "on"}, "option 'weight_only': expected", "off, auto or int8_x", "given 'on'"),
                 ({"activation_scales": "per_rwo"}, "option 'activation_scales': expected", "per_tensor or per_row",
                  "given 'per_rwo'", "'per_row'?")):
             self.names(self.ERRORS, lambda: session(CONVOLUTION, options=options), *parts)

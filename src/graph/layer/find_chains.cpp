@@ -52,7 +52,7 @@ class finder {
         c.end = m.end;
         c.product = ops_[product];
         const auto producer_of = [&](size_t id) { return ops_[producers_.at(id)]; };
-        if (m.weights.dequantize == match::none) c.dequantize_x = producer_of(c.product->inputs[matmul::src].id);
+        if (!m.is_weight_only()) c.dequantize_x = producer_of(c.product->inputs[matmul::src].id);
         c.dequantize_w = producer_of(c.product->inputs[matmul::weights].id);
         if (c.dequantize_w->kind == dnnl_graph_op_type_cast) {
             c.cast_w = c.dequantize_w;

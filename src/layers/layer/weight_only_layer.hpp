@@ -14,10 +14,11 @@ namespace dynquant::layers {
 struct weight_only_description {
     std::string label; // what messages call it
     weight_only_weights weights;
-    bool is_convolution = false; // channels first; the weights are [columns, inner]
-    std::size_t x_rank = 0;      // 0: any from 1 on
-    dims kernel = {};            // of a convolution; empty: of one tap, and y has the positions of x
-    std::int64_t groups = 1;     // of channels and columns. inner: the channels of a group, of each its taps
+    std::vector<std::byte> copy = {}; // memory for weights that lie nowhere else as they are wanted
+    bool is_convolution = false;      // channels first; the weights are [columns, inner]
+    std::size_t x_rank = 0;           // 0: any from 1 on
+    dims kernel = {};                 // of a convolution; empty: of one tap, and y has the positions of x
+    std::int64_t groups = 1;          // of channels and columns. inner: the channels of a group, of each its taps
     window_attributes window = {};
     std::vector<post_op> post_ops = {};
     std::optional<layers::normalization> normalization = {}; // last, not of a convolution

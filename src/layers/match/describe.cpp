@@ -82,12 +82,66 @@ std::vector<T> transposed(const std::vector<T> &values, std::int64_t columns) {
     return result;
 }
 
+/// Codes of several bits of a row, the first in the low ones, up to 8 in a byte.
+std::int32_t code_at(const std::byte *row, std::int64_t i, std::int64_t bits) {
+    const auto in_byte = 8 / bits;
+    return std::to_integer<std::int32_t>(row[i / in_byte]) >> i % in_byte * bits & ((1 << bits) - 1);
+}
+
+/// Reads what MatMulNBits has its own way: rows of codes in whole blocks, or codes of 2 bits, become weights without
+/// gaps, of 4 bits at least; zero points fill bytes.
+void read_packed(const graph &g, const node &product, const weights_view &from, weight_only_description &d) {
+    auto &to = d.weights;
+    const auto bits = product.get("bits", std::int64_t {4}), blocks = ceil_div(to.inner, from.block);
+    const auto row_bytes = blocks * from.block * bits / 8;
+    to.type = bits == 8 ? data_type::u8 : data_type::u4;
+    if (bits == 2 || to.inner % from.block != 0) {
+        const auto in_byte = to.type == data_type::u8 ? 1 : 2;
+        d.copy.resize(static_cast<std::size_t>(ceil_div(to.inner * to.columns, std::int64_t {in_byte})));
+        std::int64_t at = 0;
+        for (std::int64_t n = 0; n < to.columns; ++n)
+            for (std::int64_t k = 0; k < to.inner; ++k, ++at)
+                d.copy[static_cast<std::size_t>(at / in_byte)] |=
+                        static_cast<std::byte>(code_at(to.data + n * row_bytes, k, bits) << at % in_byte * 4);
+        to.data = d.copy.data();
+    }
+    const auto zero_point = from.zero_point == none ? nullptr : &*g.values[from.zero_point].known;
+    if (!zero_point)
+        to.zero_points.assign(to.scales.size(), 1 << (bits - 1));
+    else if (zero_point->type != data_type::u8)
+        to.zero_points = values_of<std::int32_t>(*zero_point);
+    else
+        for (std::int64_t n = 0; n < to.columns; ++n)
+            for (std::int64_t b = 0; b < blocks; ++b)
+                to.zero_points.push_back(
+                        code_at(zero_point->data + n * ceil_div(blocks * bits, std::int64_t {8}), b, bits));
+}
+
+/// Each block of rows of each column has a scale, of its own or a copy.
+void quantize_x(const weights_view &from, weight_only_weights &to) {
+    const auto repeat = [&](auto &parameters) {
+        if (parameters.empty()) return;
+        auto row = parameters;
+        row.resize(static_cast<std::size_t>(to.columns), row.front());
+        parameters = row;
+        for (std::int64_t k = from.x_block; k < to.inner; k += from.x_block)
+            parameters.insert(parameters.end(), row.begin(), row.end());
+    };
+    if (from.scales != scales_of::blocks) {
+        repeat(to.scales);
+        repeat(to.zero_points);
+    }
+    to.quantizes_x = true;
+    to.block = from.x_block;
+    to.scale_columns = to.columns;
+}
+
 } // namespace
 
 weight_only_description describe_weight_only(const graph &g, const layer_match &m) {
     const auto &from = m.weights;
-    const auto &product = g.nodes[m.product], &dequantize = g.nodes[from.dequantize];
-    const auto &w = *g.input(dequantize, 0).known;
+    const auto &product = g.nodes[m.product];
+    const auto &w = *g.values[from.quantized].known;
     weight_only_description d;
     d.label = label(g, product);
     d.post_ops = m.post_ops;
@@ -95,7 +149,7 @@ weight_only_description describe_weight_only(const graph &g, const layer_match &
     auto &to = d.weights;
     to.type = *w.type;
     d.is_convolution = product.is(op::conv);
-    d.x_rank = product.is(op::mat_mul) ? 0 : from.shape.size();
+    d.x_rank = product.is(op::mat_mul, op::mat_mul_nbits) ? 0 : from.shape.size();
     to.is_transposed = from.is_transposed;
     to.inner = from.inner;
     to.columns = from.columns;
@@ -105,11 +159,15 @@ weight_only_description describe_weight_only(const graph &g, const layer_match &
         d.window = window_of(product);
     }
     to.data = w.data;
-    to.scales = values_of<float>(*g.input(dequantize, 1).known);
-    to.are_float16 = g.output(dequantize).type == data_type::f16;
-    // The zero points of floats are zeros.
-    if (dequantize.has(2) && traits(to.type).integral)
-        to.zero_points = values_of<std::int32_t>(*g.input(dequantize, 2).known);
+    to.scales = values_of<float>(*g.values[from.scale].known);
+    if (from.dequantize == none) {
+        read_packed(g, product, from, d);
+    } else {
+        to.are_float16 = g.output(g.nodes[from.dequantize]).type == data_type::f16;
+        // The zero points of floats are zeros.
+        if (from.zero_point != none && traits(to.type).integral)
+            to.zero_points = values_of<std::int32_t>(*g.values[from.zero_point].known);
+    }
     to.block = from.scales == scales_of::rows ? 1 : std::max<std::int64_t>(to.inner, 1);
     to.scale_columns = from.scales == scales_of::columns ? to.columns : 1;
     if (from.scales == scales_of::blocks) {
@@ -121,6 +179,7 @@ weight_only_description describe_weight_only(const graph &g, const layer_match &
             to.zero_points = transposed(to.zero_points, to.scale_columns);
         }
     }
+    if (from.x_block != 0) quantize_x(from, to);
     return d;
 }
 

@@ -47,11 +47,12 @@ using attribute = std::variant<std::int64_t, float, std::string, std::vector<std
 
 /// The operators that the matcher asks for. Each means what ONNX's operator of that name does, whatever the reader's
 /// graph calls it; dynamic_quantize_rows is DynamicQuantizeLinear with a scale for each row of `block_size` elements,
-/// and bias_gelu, fast_gelu, quick_gelu and the skip_ ones are com.microsoft's.
+/// and bias_gelu, fast_gelu, quick_gelu, mat_mul_nbits and the skip_ ones are com.microsoft's.
 enum class op {
     other,
     dynamic_quantize_rows,
     bias_gelu,
+    mat_mul_nbits,
     skip_layer_normalization,
     skip_rms_normalization, // SkipSimplifiedLayerNormalization
     fast_gelu,

@@ -421,6 +421,11 @@ std::string read_product(start &s) {
     return {};
 }
 
+/// The input of a product that adds to its sums.
+std::size_t bias_input(const node &product) {
+    return product.is(op::mat_mul_nbits) ? 5 : 2;
+}
+
 /// Says why the bias of a weight-only product cannot be taken, "" where it can.
 std::string why_no_bias(const cursor &c, std::size_t bias) {
     if (!c.from->is_convolution) return c.why_not_by_channel(bias, data_type::f32);
@@ -454,7 +459,7 @@ std::optional<std::vector<float>> dequantized_bias(const cursor &c, const value 
 /// Adds the bias of a weight-only product, times Gemm's beta, or Gemm's C that comes with each run. Says why it cannot
 /// be taken, "" where it can.
 std::string take_bias(layer_match &m, const cursor &c) {
-    const auto index = c.from->product.inputs[2];
+    const auto index = c.from->product.inputs[bias_input(c.from->product)];
     const auto &v = c.g().values[index];
     const auto beta = c.from->product.get("beta", 1.0F);
     auto values = dequantized_bias(c, v);
@@ -551,10 +556,11 @@ match_result find_weight_only_layer(start s, layer_match m) {
         return {std::nullopt, std::move(reason)};
     m.nodes.insert(m.nodes.end(), m.weights.nodes.begin(), m.weights.nodes.end());
     s.channels = m.weights.columns;
-    if (const auto known = s.product.is(op::mat_mul) ? s.g.input(s.product, 0).shape : m.weights.shape)
+    if (const auto known =
+                    s.product.is(op::mat_mul, op::mat_mul_nbits) ? s.g.input(s.product, 0).shape : m.weights.shape)
         s.rank = known->size();
     if (const auto alpha = s.product.get("alpha", 1.0F); alpha != 1) m.post_ops.push_back({kind::multiply, {alpha}});
-    if (s.product.has(2))
+    if (s.product.has(bias_input(s.product)))
         if (auto reason = take_bias(m, {&s, m.y}); !reason.empty()) return {std::nullopt, std::move(reason)};
     m.result = result_type::f32;
     const auto here = [&] { return cursor {&s, m.y, m.tensor != none}; };

@@ -33,7 +33,8 @@ struct layer_part {
 /// that it is a summand. Last, QuantizeLinear to 8 bits, and an activation as a table, where the caller makes tables;
 /// or, of a product, LayerNormalization or RMSNormalization of its columns, also with an Add in one node. Or a
 /// weight-only layer: DequantizeLinear of constant weights, perhaps to float16 with a Cast behind it, and perhaps
-/// Transpose and Reshape that make a matrix of them, MatMul, Gemm or Conv of floats, and such operators of floats.
+/// Transpose and Reshape that make a matrix of them, MatMul, Gemm or Conv of floats, and such operators of floats. Or
+/// MatMulNBits with constant weights, and such operators.
 struct layer_match : layer_part {
     std::size_t product = none;
     std::size_t quantize = none; // DynamicQuantizeLinear
@@ -47,6 +48,8 @@ struct layer_match : layer_part {
     std::int64_t y_heads = 0;
     result_type result = result_type::s32;
     std::optional<lookup::table> table = {};
+
+    bool is_weight_only() const { return weights.are_found(); }
 };
 
 /// Either a layer, or why the product is none.

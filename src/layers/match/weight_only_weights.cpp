@@ -1,10 +1,12 @@
 #include "layers/match/weight_only_weights.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <numeric>
 #include <span>
 
+#include "elements/ceil_div.hpp"
 #include "elements/table.hpp"
 #include "quantization/shape.hpp"
 #include "quantization/text.hpp"
@@ -132,12 +134,18 @@ std::string read_scales(const graph &g, const node &n, weights_view &to) {
             : concat("the scales of its weights: expected shape ", to_string(expected), ", given ", to_string(scale));
 }
 
+/// Why the values that make weights are not known; "" where they are.
+std::string why_unknown_weights(const graph &g, const weights_view &w) {
+    for (const auto input : {w.quantized, w.scale, w.zero_point})
+        if (input != none && !g.values[input].known)
+            return concat("'", g.values[input].name, "', of its weights, is ", why_unknown(g.values[input]));
+    return {};
+}
+
 /// Why nodes make no matrix with known scales of a constant; "" where they do.
 std::string read_matrix(const graph &g, const node &product, weights_view &to) {
     const auto &dequantize = g.nodes[to.dequantize];
-    for (const auto input : dequantize.inputs)
-        if (input != none && !g.values[input].known)
-            return concat("'", g.values[input].name, "', of its weights, is ", why_unknown(g.values[input]));
+    if (auto why = why_unknown_weights(g, to); !why.empty()) return why;
     follower f(g.input(dequantize, 0).known->shape);
     for (auto i = to.nodes.size(); i-- > 0;)
         if (auto why = f.pass(g, g.nodes[to.nodes[i]]); !why.empty()) return why;
@@ -159,6 +167,60 @@ std::string read_matrix(const graph &g, const node &product, weights_view &to) {
                 !why.empty())
             return why;
     return read_scales(g, dequantize, to);
+}
+
+/// Why a constant has none of some shapes; "" where it has one.
+std::string why_not_shaped(const value &v, const char *input, const dims &flat, const dims &shape) {
+    const auto &given = v.known->shape;
+    if (given == shape || given == flat) return {};
+    return concat("input '", input, "': expected shape ", to_string(shape), ", given ", to_string(given));
+}
+
+/// Whether zero points that floats hold are values of so many bits.
+bool are_codes(const constant &c, std::int64_t bits) {
+    return std::ranges::all_of(values_of<float>(c),
+            [=](float v) { return v >= 0 && v < static_cast<float>(1 << bits) && v == std::floor(v); });
+}
+
+/// Why MatMulNBits has no weights that ONNX Runtime takes, or none that weight_only_product.hpp does; "" where it has.
+std::string read_packed(const graph &g, const node &n, weights_view &to) {
+    const auto attribute_of = [&](const char *name) { return n.get(name, std::int64_t {0}); };
+    const auto bits = n.get("bits", std::int64_t {4}), block = attribute_of("block_size");
+    const auto refused = [](const char *name, const char *expected, std::int64_t given) {
+        return concat("attribute '", name, "': expected ", expected, ", given ", given);
+    };
+    if (bits != 2 && bits != 4 && bits != 8) return refused("bits", "2, 4 or 8", bits);
+    if (block < 16 || block > (1 << 30) || (block & (block - 1)) != 0)
+        return refused("block_size", "a power of two from 16 on", block);
+    to.inner = attribute_of("K");
+    to.columns = attribute_of("N");
+    for (const auto *name : {"K", "N"})
+        if (attribute_of(name) <= 0) return refused(name, "a positive number", attribute_of(name));
+    if (n.has(4)) return "it has an input 'g_idx'";
+    if (auto why = why_unknown_weights(g, to); !why.empty()) return why;
+    const auto blocks = ceil_div(to.inner, block);
+    const auto &w = g.values[to.quantized];
+    if (w.type != data_type::u8) return concat("its weights are of type ", name_of(w.type));
+    const dims expected {to.columns, blocks, block * bits / 8};
+    if (auto why = why_not_shaped(w, "B", expected, expected); !why.empty()) return why; // it bounds the extents
+    const dims by_block {to.columns, blocks};
+    if (auto why = why_not_shaped(g.values[to.scale], "scales", {to.columns * blocks}, by_block); !why.empty())
+        return why;
+    if (to.zero_point != none) {
+        const auto &zp = g.values[to.zero_point];
+        const auto width = zp.known->type == data_type::u8 ? ceil_div(blocks * bits, std::int64_t {8}) : blocks;
+        if (auto why = why_not_shaped(zp, "zero_points", {to.columns * width}, {to.columns, width}); !why.empty())
+            return why;
+        if (zp.known->type != data_type::u8 && !are_codes(*zp.known, bits))
+            return concat("input 'zero_points': expected whole numbers of ", bits, " bits");
+    }
+    if (n.has(5) && g.input(n, 5).shape != dims {to.columns})
+        return concat("input 'bias': expected shape ", to_string({to.columns}));
+    to.shape = {to.inner, to.columns};
+    to.is_transposed = true;
+    to.scales = scales_of::blocks;
+    to.block = block;
+    return {};
 }
 
 /// The nodes that make weights, from the last to a DequantizeLinear; or none.
@@ -191,19 +253,31 @@ bool weights_view::are_moved(const graph &g) const {
 
 weights_view weights_of(const graph &g, const node &product) {
     weights_view result;
-    result.nodes = makers_of(g, product);
-    if (result.nodes.empty()) return result;
-    result.dequantize = result.nodes.back();
-    result.reason = read_matrix(g, product, result);
+    const bool is_packed = product.is(op::mat_mul_nbits);
+    if (!is_packed) result.nodes = makers_of(g, product);
+    if (!is_packed && result.nodes.empty()) return result;
+    if (!is_packed) result.dequantize = result.nodes.back();
+    const auto &from = is_packed ? product : g.nodes[result.dequantize];
+    const std::size_t first = is_packed ? 1 : 0;
+    result.quantized = from.inputs[first];
+    result.scale = from.inputs[first + 1];
+    if (from.has(first + 2)) result.zero_point = from.inputs[first + 2];
+    result.reason = is_packed ? read_packed(g, product, result) : read_matrix(g, product, result);
     return result;
 }
 
 bool is_weight_only_product(const graph &g, const node &n) {
+    if (n.is(op::mat_mul_nbits)) return n.has(0) && n.has(1) && n.has(2);
     return n.is(op::mat_mul, op::gemm, op::conv) && n.has(0) && n.has(1) && !makers_of(g, n).empty();
 }
 
 std::string why_not_weight_only(
         const graph &g, const node &product, const weights_view &weights, const std::vector<bool> &is_taken) {
+    const auto &x = g.input(product, 0);
+    if (product.is(op::mat_mul_nbits)) {
+        if (x.type != data_type::f32) return "its input is no float";
+        return x.is_constant() ? "its input is constant" : weights.reason;
+    }
     for (const auto maker : weights.nodes)
         if (const auto &v = g.output(g.nodes[maker]); is_taken[maker] || v.consumers.size() != 1 || v.is_seen_outside)
             return concat("other nodes take its weights '", v.name, "'");
@@ -212,7 +286,6 @@ std::string why_not_weight_only(
     if (!w.known || !scale.known) return weights.reason;
     const auto type = w.known->type;
     if (std::ranges::count(types, type) == 0) return concat("its weights are of type ", name_of(type));
-    const auto &x = g.input(product, 0);
     if (x.type != data_type::f32) return "its input is no float";
     if (x.is_constant()) return "its input is constant";
     const auto scale_type = scale.known->type, dequantized = g.output(dequantize).type;

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <utility>
 
+#include "elements/table.hpp"
 #include "layers/match/weight_only_weights.hpp"
 #include "onnxruntime/provider/compiled.hpp"
 #include "onnxruntime/provider/left_to_ort.hpp"
@@ -77,6 +78,15 @@ bool takes_only_x(const graph &g, const layer_match &m) {
             || (m.x_scale == none && (m.x_zero_point == none || g.values[m.x_zero_point].known.has_value()));
 }
 
+/// Whether weights are integers with a scale for each block of columns of x, so that x may be int8 as well.
+bool may_quantize_x(const graph &g, const layer_match &m) {
+    const auto &w = m.weights;
+    const auto type = *g.values[w.quantized].type;
+    return w.scales == layers::match::scales_of::blocks && w.column_group == 1 && layers::match::is_block_of_x(w.block)
+            && !g.nodes[m.product].is(op::conv) && traits(type).integral
+            && (w.dequantize == none || g.output(g.nodes[w.dequantize]).type == data_type::f32);
+}
+
 class finder {
   public:
     finder(const graph &g, const options &o, const std::function<void(const std::string &)> &say)
@@ -85,7 +95,7 @@ class finder {
         , say_(say)
         , is_claimed_(g.nodes.size()) {
         claim_integer_layers();
-        if (o.claims_weight_only) claim_weight_only_layers();
+        if (o.weight_only != weight_only_policy::off) claim_weight_only_layers();
         group();
         claim_nodes();
     }
@@ -114,11 +124,29 @@ class finder {
         for (std::size_t i = g_.nodes.size(); i-- > 0;) {
             if (!layers::match::is_weight_only_product(g_, g_.nodes[i])) continue;
             auto m = find_layer(g_, i, is_claimed_);
-            if (m.found) m.reason = fused_by_ort(g_, *m.found, options_.ort_version);
+            if (m.found) m.reason = fused_by_ort(g_, *m.found);
+            if (m.found && m.reason.empty()) m.reason = choose_x(*m.found);
             if (m.found && m.reason.empty() && !claims_all() && !has_outer_weights(g_, *m.found))
                 m.reason = fast_in_ort_weight_only(g_, *m.found);
-            if (take(i, m)) add({m.found->nodes, {*m.found}});
+            if (!take(i, m)) continue;
+            add({m.found->nodes, {*m.found}});
+            if (const auto block = m.found->weights.x_block; block != 0)
+                say_(concat("quantizes the input of ", describe(g_.nodes[i]), " in blocks of ", block));
         }
+    }
+
+    /// Decides whether a weight-only layer quantizes x. Says why it is left to ONNX Runtime then, "" where it is not.
+    std::string choose_x(layer_match &m) const {
+        auto &w = m.weights;
+        const auto &n = g_.nodes[m.product];
+        w.x_block = x_block_in_ort(g_, m, options_);
+        if (w.x_block != 0)
+            return layers::match::is_block_of_x(w.x_block)
+                    ? ""
+                    : concat("ONNX Runtime quantizes its input by blocks of ", w.x_block, ", more than 256");
+        const bool is_open = w.dequantize != none || n.get("accuracy_level", std::int64_t {0}) == 0;
+        if (options_.weight_only == weight_only_policy::int8_x && is_open && may_quantize_x(g_, m)) w.x_block = w.block;
+        return "";
     }
 
     void claim_nodes() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "layers/match/matcher.hpp"
+#include "onnxruntime/provider/options.hpp"
 #include "onnxruntime/provider/read_graph.hpp"
 
 namespace dynquant::onnxruntime {
@@ -12,7 +13,12 @@ namespace dynquant::onnxruntime {
 /// "ONNX Runtime may fuse it with 'c' (Conv)": its optimizer runs after providers have claimed nodes. is_claimed: for
 /// each node.
 std::string fused_by_ort(const graph &g, const node &n, const std::vector<bool> &is_claimed);
-std::string fused_by_ort(const graph &g, const layers::match::layer_match &m, int ort_version);
+std::string fused_by_ort(const graph &g, const layers::match::layer_match &m);
+
+/// The columns of x for which a row has a scale where ONNX Runtime computes the layer by MatMulNBits of accuracy level
+/// 4: MatMulNBits that is one, or what its optimizer makes of others; 0: x is float there. Blocks may be larger than
+/// this provider has them.
+std::int64_t x_block_in_ort(const graph &g, const layers::match::layer_match &m, const options &o);
 
 /// Whether weights of a weight-only layer, their scales or zero points stand in an outer graph. ONNX Runtime's fusion
 /// to MatMulNBits fails then, or computes without the zero points: 1.23.2 to 1.32.0.

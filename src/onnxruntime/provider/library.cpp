@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -113,6 +114,8 @@ class provider : public OrtEp {
             return say(concat("leaves all nodes: expected a session without ", options_.leaves_all,
                     ", under which ONNX Runtime fails if nodes are fused"));
         auto [g, handles] = read_graph(api_, has_shape_, from, initializers_);
+        for (auto &v : g.values)
+            if (taken_by_subgraphs_.contains(v.name)) v.is_seen_outside = true;
         // ONNX Runtime compiles a graph, or none of it, before it asks about another one: names that two subgraphs
         // share do not meet.
         claims_.clear();
@@ -124,6 +127,10 @@ class provider : public OrtEp {
             fusion.ort_version_supported = provider_api_version;
             fusion.drop_constant_initializers = !c.layers.empty(); // which layers copy
             check(api_, ep_api_.EpGraphSupportInfo_AddNodesToFuse(&claims, nodes.data(), nodes.size(), &fusion));
+            for (const auto index : c.nodes)
+                for (const auto input : g.nodes[index].inputs)
+                    if (input != none && g.values[input].is_of_outer_graph)
+                        taken_by_subgraphs_.insert(g.values[input].name);
             claims_.emplace(c.y, std::move(c));
         }
         for (auto &v : g.values)
@@ -154,7 +161,7 @@ class provider : public OrtEp {
         if (c.is_group) return compile_group(a, c.layers);
         if (c.layers.size() > 1) return compile_chain(a, c.layers);
         const auto &l = c.layers.front();
-        if (l.weights.dequantize != none) return compile_weight_only(a, l, weight_only_workspace_);
+        if (l.is_weight_only()) return compile_weight_only(a, l, weight_only_workspace_);
         return has_several_matrices(graph_, graph_.nodes[l.product]) ? compile_stack(a, l) : compile_layer(a, l);
     }
 
@@ -172,6 +179,10 @@ class provider : public OrtEp {
     session_initializers initializers_;
     // What is not compiled yet of the graph that ONNX Runtime asked about last, by y. Both are empty when all of it is.
     std::map<std::string, claimed> claims_;
+    // What claimed nodes of subgraphs take of outer graphs. ONNX Runtime asks about subgraphs first, and drops
+    // constants from what they take then; but of a layer of the outer graph it would have found that others take its
+    // weights.
+    std::set<std::string> taken_by_subgraphs_;
     graph graph_;
     const OrtLogger *logger_;
     bool freed_ = false;

@@ -114,7 +114,8 @@ std::string fast_in_ort_product(const graph &g, const node &n) {
 
 std::string fast_in_ort_weight_only(const graph &g, const layers::match::layer_match &m) {
     if (!targets::has(environment::usable_features(), targets::avx2)) return "without AVX2 it would be slow";
-    const auto &product = g.nodes[m.product], &dequantize = g.nodes[m.weights.dequantize];
+    if (m.weights.x_block != 0) return {};
+    const auto &product = g.nodes[m.product];
     const auto &x = g.input(product, 0);
     weight_only_extents e {product.is(op::conv)};
     e.rows = e.is_convolution ? 1024 : 16; // where they are known when it runs: an image, the middle of 1 to 256 rows
@@ -135,8 +136,8 @@ std::string fast_in_ort_weight_only(const graph &g, const layers::match::layer_m
         e.columns = ceil_div(e.columns, e.groups);
     }
     e.block = std::min(w.block, e.inner);
-    e.weights = *g.input(dequantize, 0).type;
-    e.scales_are_along_rows = volume(g.input(dequantize, 1).known->shape) != 1 && w.scales != scales_of::all
+    e.weights = *g.values[w.quantized].type;
+    e.scales_are_along_rows = volume(g.values[w.scale].known->shape) != 1 && w.scales != scales_of::all
             && w.is_transposed != (w.scales == scales_of::columns);
     return costs_less_in_ort(e, environment::usable_features()) ? "ONNX Runtime's nodes are as fast for such extents"
                                                                 : "";

@@ -35,7 +35,7 @@ void set(options &to, const std::string &key, const std::string &value) {
     } else if (key == "activation_scales") {
         to.scales = value_of<activation_scales>(key, value, {"per_tensor", "per_row"});
     } else if (key == "weight_only") {
-        to.claims_weight_only = value_of<bool>(key, value, {"off", "auto"});
+        to.weight_only = value_of<weight_only_policy>(key, value, {"off", "auto", "int8_x"});
     } else if (key == "threads") {
         const auto *const end = value.data() + value.size();
         const auto [rest, failure] = std::from_chars(value.data(), end, to.threads);
@@ -75,6 +75,19 @@ bool forbids_claims(std::string_view key, std::string_view value) {
             entries, [&](const auto &e) { return key == e.first && value.find(e.second) != value.npos; });
 }
 
+/// Reads what ONNX Runtime knows of its MatMulNBits. It refuses numbers that it does not know itself.
+void read_matmul_nbits(matmul_nbits_entries &to, std::string_view key, std::string_view value) {
+    if (key == "session.disable_quant_qdq") {
+        to.are_made = to.are_made && value != "1";
+    } else if (key == "optimization.disable_specified_optimizers") {
+        to.are_made = to.are_made && value.find("QDQSelectorActionTransformer") == value.npos;
+    } else if (key == "session.qdq_matmulnbits_accuracy_level") {
+        to.quantize_x = value == "4";
+    } else if (key == "session.qdq_matmulnbits_block_size") {
+        std::from_chars(value.data(), value.data() + value.size(), to.block);
+    }
+}
+
 } // namespace
 
 options read_options(const OrtApi &api, const OrtSessionOptions &session, int ort_version) {
@@ -89,7 +102,8 @@ options read_options(const OrtApi &api, const OrtSessionOptions &session, int or
     api.GetKeyValuePairs(entries, &keys, &values, &count);
     options result;
     result.ort_version = ort_version;
-    for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t i = 0; i < count; ++i) {
+        read_matmul_nbits(result.matmul_nbits, keys[i], values[i]);
         if (const std::string key = keys[i]; key.starts_with(prefix))
             set(result, key.substr(prefix.size()), values[i]);
         else if (forbids_claims(key, values[i]))
@@ -98,6 +112,7 @@ options read_options(const OrtApi &api, const OrtSessionOptions &session, int or
             throw error(status::invalid_arguments,
                     concat("dynquant: session option '", key, "': expected '", prefix, key.substr(key.rfind('.') + 1),
                             "', in lower case and by this name, or another provider's"));
+    }
     return result;
 }
 

@@ -1,10 +1,12 @@
 // What ONNX Runtime fuses itself: the rules of its optimizer.
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "elements/ceil_div.hpp"
 #include "onnx/element_type.hpp"
 #include "onnxruntime/provider/left_to_ort.hpp"
 #include "quantization/text.hpp"
@@ -132,24 +134,37 @@ const node *partner_of(const graph &g, const node &n, const std::vector<bool> &i
 struct nbits_rule {
     int since;
     bool is_general;            // else of 4 bits in blocks, in MatMul alone: not of 8, by a scalar or columns, in Gemm
+    bool leaves_shared;         // weights or scales that other nodes take, too
     std::int64_t largest_block; // a power of two; the smallest is 16
 };
-constexpr nbits_rule nbits_rules[] = {{13200, true, std::int64_t {1} << 62}, {12500, true, 256}, {0, false, 256}};
+constexpr nbits_rule nbits_rules[] = {{13200, true, true, std::int64_t {1} << 62}, {12700, true, true, 256},
+        {12500, true, false, 256}, {0, false, false, 256}};
+
+const nbits_rule &rule_of(int ort_version) {
+    return *std::ranges::find_if(nbits_rules, [=](const nbits_rule &r) { return ort_version >= r.since; });
+}
 
 /// ONNX Runtime makes it of a matrix that no node moves or transposes, by scales in float, with a bias that is a
-/// vector; not where other nodes take the weights or the scale as well; and not where a Relu or Clip follows that one
-/// node takes.
+/// vector; since 1.27 not where other nodes, or subgraphs, take the weights or the scale as well; and not where a Relu
+/// or Clip follows that one node takes. Its optimizer does so from the level ORT_ENABLE_EXTENDED on, which up to 1.32
+/// no function tells.
 bool becomes_matmul_nbits(const graph &g, const layers::match::layer_match &m, int ort_version) {
-    const auto &rule = *std::ranges::find_if(nbits_rules, [=](const nbits_rule &r) { return ort_version >= r.since; });
+    const auto &rule = rule_of(ort_version);
+    const auto is_shared = [&](std::size_t v) {
+        return g.values[v].consumers.size() > 1 || g.values[v].is_seen_outside;
+    };
     const auto &product = g.nodes[m.product], &dequantize = g.nodes[m.weights.dequantize];
     const auto &w = m.weights;
-    const auto &scale = g.input(dequantize, 1).known->shape;
-    if (product.is(op::gemm) && !rule.is_general) return false;
+    const auto &scale = g.values[w.scale].known->shape;
+    const auto is_one = [&](const char *factor) { return std::abs(product.get(factor, 1.0F) - 1) <= 1e-6F; };
+    if (product.is(op::gemm) && !(rule.is_general && is_one("alpha") && (!product.has(2) || is_one("beta"))))
+        return false;
     constexpr onnx::type_set four_bits = {type::uint4, type::int4};
-    const auto quantized = type_of(g.input(dequantize, 0));
+    const auto quantized = type_of(g.values[w.quantized]);
     if (!(rule.is_general ? bytes | four_bits : four_bits).contains(quantized)) return false;
-    if (g.input(dequantize, 0).consumers.size() > 1 || g.input(dequantize, 1).consumers.size() > 1) return false;
-    if (g.input(dequantize, 1).type != data_type::f32) return false;
+    if ((rule.leaves_shared && (is_shared(w.quantized) || is_shared(w.scale)))
+            || g.values[w.scale].type != data_type::f32)
+        return false;
     if (product.has(2) && g.input(product, 2).shape != dims {w.columns}) return false;
     // Its optimizer has transposed constants of 8 bits before a provider sees them, where it can.
     if (w.is_transposed || w.are_moved(g)) return false;
@@ -161,6 +176,16 @@ bool becomes_matmul_nbits(const graph &g, const layers::match::layer_match &m, i
     if (y.consumers.size() != 1 || y.is_seen_outside) return true;
     const auto &next = g.nodes[y.consumers.front()];
     return !is_limit(next) || g.output(next).consumers.size() != 1 || g.output(next).is_seen_outside;
+}
+
+/// The rows of weights for which ONNX Runtime repeats scales that are none of blocks: by default 32, or as many of 16
+/// to 256 as leave the fewest rows of the last block empty, of several the most.
+std::int64_t repeated_block(std::int64_t entry, std::int64_t inner) {
+    if (entry != -1) return entry == 0 ? 32 : entry;
+    std::int64_t best = 16;
+    for (std::int64_t block = 32; block <= std::min<std::int64_t>(inner, 256); block *= 2)
+        if (round_up(inner, block) <= round_up(inner, best)) best = block;
+    return best;
 }
 
 std::string with_partner(const node &n) {
@@ -175,8 +200,9 @@ sides sides_of(const graph &g, const node &n) {
 }
 
 bool has_outer_weights(const graph &g, const layers::match::layer_match &m) {
-    return std::ranges::any_of(g.nodes[m.weights.dequantize].inputs,
-            [&](std::size_t input) { return input != none && g.values[input].is_of_outer_graph; });
+    const auto &w = m.weights;
+    const auto is_outer = [&](std::size_t v) { return v != none && g.values[v].is_of_outer_graph; };
+    return w.dequantize != none && (is_outer(w.quantized) || is_outer(w.scale) || is_outer(w.zero_point));
 }
 
 std::string fused_by_ort(const graph &g, const node &n, const std::vector<bool> &is_claimed) {
@@ -184,11 +210,23 @@ std::string fused_by_ort(const graph &g, const node &n, const std::vector<bool> 
     return partner ? with_partner(*partner) : "";
 }
 
-std::string fused_by_ort(const graph &g, const layers::match::layer_match &m, int ort_version) {
-    if (const auto *before = producer_of(g, m.x); before && before->is(op::dequantize_linear))
-        return with_partner(*before);
-    return becomes_matmul_nbits(g, m, ort_version) && !has_outer_weights(g, m) ? "ONNX Runtime makes MatMulNBits of it"
-                                                                               : "";
+std::string fused_by_ort(const graph &g, const layers::match::layer_match &m) {
+    const auto *before = m.weights.dequantize == none ? nullptr : producer_of(g, m.x);
+    return before && before->is(op::dequantize_linear) ? with_partner(*before) : "";
+}
+
+std::int64_t x_block_in_ort(const graph &g, const layers::match::layer_match &m, const options &o) {
+    const auto &w = m.weights;
+    if (w.dequantize != none) {
+        if (!o.matmul_nbits.are_made || !o.matmul_nbits.quantize_x || has_outer_weights(g, m)
+                || !becomes_matmul_nbits(g, m, o.ort_version))
+            return 0;
+        return w.block != 0 ? w.block : repeated_block(o.matmul_nbits.block, w.inner);
+    }
+    const auto &n = g.nodes[m.product];
+    const bool has_kernel = n.get("bits", std::int64_t {4}) != 2 && w.block <= rule_of(o.ort_version).largest_block
+            && (w.zero_point == none || g.values[w.zero_point].type == data_type::u8);
+    return n.get("accuracy_level", std::int64_t {0}) == 4 && has_kernel ? w.block : 0;
 }
 
 } // namespace dynquant::onnxruntime

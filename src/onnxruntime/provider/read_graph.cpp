@@ -117,6 +117,7 @@ constexpr operator_row of_microsoft[] = {
         {"BiasGelu", op::bias_gelu},
         {"FastGelu", op::fast_gelu},
         {"Gelu", op::gelu},
+        {"MatMulNBits", op::mat_mul_nbits},
         {"QuickGelu", op::quick_gelu},
         {"SkipLayerNormalization", op::skip_layer_normalization},
         {"SkipSimplifiedLayerNormalization", op::skip_rms_normalization},
