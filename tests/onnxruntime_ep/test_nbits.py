@@ -140,8 +140,9 @@ class Node:
         y = compute(rows, self.differences(), self.scales.astype(F).T, self.block)
         if self.bias is not None:
             y = y + self.bias.astype(F)
-        y = {"": lambda y: y, "Relu": lambda y: np.maximum(y, F(0)), "Neg": lambda y: -y}[self.step](y)
-        return y.reshape(*x.shape[:-1], self.columns).astype(self.kind)
+        y = y.astype(self.kind)
+        y = {"": lambda y: y, "Relu": lambda y: np.maximum(y, self.kind(0)), "Neg": lambda y: -y}[self.step](y)
+        return y.reshape(*x.shape[:-1], self.columns)
 
     def exact(self, x):
         """In double, by x as the node quantizes it."""
@@ -172,6 +173,15 @@ class Definition(unittest.TestCase):
         for i in range(0, NODES, SAMPLE):
             node = drawn(i)
             with self.subTest(i=i, bits=node.bits, block=node.block, level=node.level):
+                self.check(node, threads=1 + i % 2)
+
+    def test_float16(self):
+        """x, scales and the bias become floats, and y is rounded; what follows is a node of its own."""
+        for i in range(60):
+            node = drawn(i, half=True)
+            m = node.model()
+            with self.subTest(i=i, bits=node.bits, block=node.block, level=node.level):
+                self.assertIn("claims 'n' (MatMulNBits)\x1b", said(m, ALL))
                 self.check(node, threads=1 + i % 2)
 
     def test_rows_and_threads(self):

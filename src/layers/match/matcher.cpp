@@ -428,7 +428,7 @@ std::size_t bias_input(const node &product) {
 
 /// Says why the bias of a weight-only product cannot be taken, "" where it can.
 std::string why_no_bias(const cursor &c, std::size_t bias) {
-    if (!c.from->is_convolution) return c.why_not_by_channel(bias, data_type::f32);
+    if (!c.from->is_convolution) return c.why_not_by_channel(bias, *c.g().input(c.from->product, 0).type);
     const auto &v = c.g().values[bias];
     return v.known && v.known->type == data_type::f32 && v.known->shape == dims {c.from->channels}
             ? ""
@@ -564,9 +564,10 @@ match_result find_weight_only_layer(start s, layer_match m) {
         if (auto reason = take_bias(m, {&s, m.y}); !reason.empty()) return {std::nullopt, std::move(reason)};
     m.result = result_type::f32;
     const auto here = [&] { return cursor {&s, m.y, m.tensor != none}; };
-    while (go_on(m, post_op_behind(here(), m.post_ops.empty()))) {
+    const bool is_half = s.g.input(s.product, 0).type == data_type::f16; // then y is rounded at once
+    while (!is_half && go_on(m, post_op_behind(here(), m.post_ops.empty()))) {
     }
-    take_normalization(m, here());
+    if (!is_half) take_normalization(m, here());
     std::ranges::sort(m.nodes);
     return {std::move(m)};
 }

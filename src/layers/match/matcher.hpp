@@ -34,12 +34,12 @@ struct layer_part {
 /// or, of a product, LayerNormalization or RMSNormalization of its columns, also with an Add in one node. Or a
 /// weight-only layer: DequantizeLinear of constant weights, perhaps to float16 with a Cast behind it, and perhaps
 /// Transpose and Reshape that make a matrix of them, MatMul, Gemm or Conv of floats, and such operators of floats. Or
-/// MatMulNBits with constant weights, and such operators.
+/// MatMulNBits with constant weights, and such operators; of float16 it alone.
 struct layer_match : layer_part {
     std::size_t product = none;
     std::size_t quantize = none; // DynamicQuantizeLinear
     weights_view weights = {};   // of a weight-only layer
-    std::size_t x = none; // the value that the layer takes: f32 where it has `quantize` or `weights`, else of 8 bits
+    std::size_t x = none; // the value that the layer takes: f32 where it has `quantize`, also f16 where `weights`, else of 8 bits
     std::size_t x_zero_point = none;
     /// x has a scale and a zero point for each row, of a convolution each image: where what quantizes it says so, or
     /// where the caller wants it and find_row_scales() allows it.

@@ -275,7 +275,7 @@ std::string why_not_weight_only(
         const graph &g, const node &product, const weights_view &weights, const std::vector<bool> &is_taken) {
     const auto &x = g.input(product, 0);
     if (product.is(op::mat_mul_nbits)) {
-        if (x.type != data_type::f32) return "its input is no float";
+        if (x.type != data_type::f32 && x.type != data_type::f16) return "its input is neither float nor float16";
         return x.is_constant() ? "its input is constant" : weights.reason;
     }
     for (const auto maker : weights.nodes)

@@ -126,8 +126,6 @@ class finder {
             auto m = find_layer(g_, i, is_claimed_);
             if (m.found) m.reason = fused_by_ort(g_, *m.found);
             if (m.found && m.reason.empty()) m.reason = choose_x(*m.found);
-            if (m.found && m.reason.empty() && !claims_all() && !has_outer_weights(g_, *m.found))
-                m.reason = fast_in_ort_weight_only(g_, *m.found);
             if (!take(i, m)) continue;
             add({m.found->nodes, {*m.found}});
             if (const auto block = m.found->weights.x_block; block != 0)
@@ -138,15 +136,14 @@ class finder {
     /// Decides whether a weight-only layer quantizes x. Says why it is left to ONNX Runtime then, "" where it is not.
     std::string choose_x(layer_match &m) const {
         auto &w = m.weights;
-        const auto &n = g_.nodes[m.product];
-        w.x_block = x_block_in_ort(g_, m, options_);
-        if (w.x_block != 0)
-            return layers::match::is_block_of_x(w.x_block)
-                    ? ""
-                    : concat("ONNX Runtime quantizes its input by blocks of ", w.x_block, ", more than 256");
-        const bool is_open = w.dequantize != none || n.get("accuracy_level", std::int64_t {0}) == 0;
-        if (options_.weight_only == weight_only_policy::int8_x && is_open && may_quantize_x(g_, m)) w.x_block = w.block;
-        return "";
+        const auto there = matmul_nbits_in_ort_of(g_, m, options_);
+        if (there.quantizes_x) w.x_block = there.block;
+        if (there.quantizes_x && !layers::match::is_block_of_x(there.block))
+            return concat("ONNX Runtime quantizes its input by blocks of ", there.block, ", more than 256");
+        const bool is_open = w.dequantize != none || g_.nodes[m.product].get("accuracy_level", std::int64_t {0}) == 0;
+        if (options_.weight_only == weight_only_policy::int8_x && is_open && w.x_block == 0 && may_quantize_x(g_, m))
+            w.x_block = w.block;
+        return claims_all() || has_outer_weights(g_, m) ? "" : fast_in_ort_weight_only(g_, m, there);
     }
 
     void claim_nodes() {

@@ -61,6 +61,7 @@ std::unique_ptr<fused_node> compile_chain(
 struct weight_only_memory {
     layers::weight_only_layer::memory of_layer;
     repeated_operands repeated;
+    std::vector<float> x, y; // where those of the run are f16
 };
 
 /// A session has one: its layers run one after another, mostly.

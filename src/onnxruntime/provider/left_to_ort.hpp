@@ -15,10 +15,13 @@ namespace dynquant::onnxruntime {
 std::string fused_by_ort(const graph &g, const node &n, const std::vector<bool> &is_claimed);
 std::string fused_by_ort(const graph &g, const layers::match::layer_match &m);
 
-/// The columns of x for which a row has a scale where ONNX Runtime computes the layer by MatMulNBits of accuracy level
-/// 4: MatMulNBits that is one, or what its optimizer makes of others; 0: x is float there. Blocks may be larger than
-/// this provider has them.
-std::int64_t x_block_in_ort(const graph &g, const layers::match::layer_match &m, const options &o);
+/// How ONNX Runtime computes a weight-only layer by a kernel of MatMulNBits: of such a node, or of the one that its
+/// optimizer makes.
+struct matmul_nbits_in_ort {
+    std::int64_t block = 0; // 0: it has no such kernel, and dequantizes the weights in each run
+    bool quantizes_x = false;
+};
+matmul_nbits_in_ort matmul_nbits_in_ort_of(const graph &g, const layers::match::layer_match &m, const options &o);
 
 /// Whether weights of a weight-only layer, their scales or zero points stand in an outer graph. ONNX Runtime's fusion
 /// to MatMulNBits fails then, or computes without the zero points: 1.23.2 to 1.32.0.
@@ -27,7 +30,8 @@ bool has_outer_weights(const graph &g, const layers::match::layer_match &m);
 /// "ONNX Runtime has a fast kernel for it".
 std::string fast_in_ort_quantization(const graph &g, const node &n);
 std::string fast_in_ort_product(const graph &g, const node &n);
-std::string fast_in_ort_weight_only(const graph &g, const layers::match::layer_match &m);
+std::string fast_in_ort_weight_only(
+        const graph &g, const layers::match::layer_match &m, const matmul_nbits_in_ort &there);
 
 /// The types on the two sides of QuantizeLinear or DequantizeLinear.
 struct sides {

@@ -215,18 +215,24 @@ std::string fused_by_ort(const graph &g, const layers::match::layer_match &m) {
     return before && before->is(op::dequantize_linear) ? with_partner(*before) : "";
 }
 
-std::int64_t x_block_in_ort(const graph &g, const layers::match::layer_match &m, const options &o) {
+matmul_nbits_in_ort matmul_nbits_in_ort_of(const graph &g, const layers::match::layer_match &m, const options &o) {
     const auto &w = m.weights;
+    const auto quantized = g.values[w.quantized].type;
+    // Of 8 bits it has kernels for x that is quantized alone, of 2 bits none.
     if (w.dequantize != none) {
-        if (!o.matmul_nbits.are_made || !o.matmul_nbits.quantize_x || has_outer_weights(g, m)
+        const bool has_kernel = o.matmul_nbits.quantize_x || quantized == data_type::u4 || quantized == data_type::s4;
+        if (!o.matmul_nbits.are_made || !has_kernel || has_outer_weights(g, m)
                 || !becomes_matmul_nbits(g, m, o.ort_version))
-            return 0;
-        return w.block != 0 ? w.block : repeated_block(o.matmul_nbits.block, w.inner);
+            return {};
+        return {w.block != 0 ? w.block : repeated_block(o.matmul_nbits.block, w.inner), o.matmul_nbits.quantize_x};
     }
     const auto &n = g.nodes[m.product];
-    const bool has_kernel = n.get("bits", std::int64_t {4}) != 2 && w.block <= rule_of(o.ort_version).largest_block
-            && (w.zero_point == none || g.values[w.zero_point].type == data_type::u8);
-    return n.get("accuracy_level", std::int64_t {0}) == 4 && has_kernel ? w.block : 0;
+    const auto bits = n.get("bits", std::int64_t {4});
+    const bool quantizes_x = n.get("accuracy_level", std::int64_t {0}) == 4;
+    if (!(bits == 4 || (bits == 8 && quantizes_x)) || w.block > rule_of(o.ort_version).largest_block
+            || (w.zero_point != none && g.values[w.zero_point].type != data_type::u8))
+        return {};
+    return {w.block, quantizes_x};
 }
 
 } // namespace dynquant::onnxruntime
