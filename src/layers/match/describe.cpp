@@ -105,31 +105,27 @@ void read_packed(const graph &g, const node &product, const weights_view &from, 
                         static_cast<std::byte>(code_at(to.data + n * row_bytes, k, bits) << at % in_byte * 4);
         to.data = d.copy.data();
     }
-    const auto zero_point = from.zero_point == none ? nullptr : &*g.values[from.zero_point].known;
-    if (!zero_point)
-        to.zero_points.assign(to.scales.size(), 1 << (bits - 1));
-    else if (zero_point->type != data_type::u8)
-        to.zero_points = values_of<std::int32_t>(*zero_point);
-    else
-        for (std::int64_t n = 0; n < to.columns; ++n)
-            for (std::int64_t b = 0; b < blocks; ++b)
-                to.zero_points.push_back(
-                        code_at(zero_point->data + n * ceil_div(blocks * bits, std::int64_t {8}), b, bits));
+    const auto *const zero_point = from.zero_point == none ? nullptr : &*g.values[from.zero_point].known;
+    const auto zero_point_bytes = ceil_div(blocks * bits, std::int64_t {8});
+    to.zero_points.resize(to.scales.size());
+    for (std::int64_t i = 0; i < std::ssize(to.scales); ++i)
+        to.zero_points[static_cast<std::size_t>(i)] = !zero_point ? 1 << (bits - 1)
+                : zero_point->type == data_type::u8
+                ? code_at(zero_point->data + i / blocks * zero_point_bytes, i % blocks, bits)
+                : static_cast<std::int32_t>(load(*zero_point->type, zero_point->data, i));
 }
 
 /// Each block of rows of each column has a scale, of its own or a copy.
 void quantize_x(const weights_view &from, weight_only_weights &to) {
-    const auto repeat = [&](auto &parameters) {
-        if (parameters.empty()) return;
-        auto row = parameters;
-        row.resize(static_cast<std::size_t>(to.columns), row.front());
-        parameters = row;
-        for (std::int64_t k = from.x_block; k < to.inner; k += from.x_block)
-            parameters.insert(parameters.end(), row.begin(), row.end());
-    };
     if (from.scales != scales_of::blocks) {
-        repeat(to.scales);
-        repeat(to.zero_points);
+        const auto count = static_cast<std::size_t>(ceil_div(to.inner, from.x_block) * to.columns),
+                   given = to.scales.size();
+        to.scales.resize(count);
+        if (!to.zero_points.empty()) to.zero_points.resize(count);
+        for (auto i = given; i < count; ++i) {
+            to.scales[i] = to.scales[i % given];
+            if (!to.zero_points.empty()) to.zero_points[i] = to.zero_points[i % given];
+        }
     }
     to.quantizes_x = true;
     to.block = from.x_block;

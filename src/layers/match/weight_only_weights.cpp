@@ -169,17 +169,18 @@ std::string read_matrix(const graph &g, const node &product, weights_view &to) {
     return read_scales(g, dequantize, to);
 }
 
-/// Why a constant has none of some shapes; "" where it has one.
-std::string why_not_shaped(const value &v, const char *input, const dims &flat, const dims &shape) {
+/// Why a constant has another shape, and is no vector of as many elements where it may be; "" where it has it.
+std::string why_not_shaped(const value &v, const char *input, const dims &shape, bool may_be_flat) {
     const auto &given = v.known->shape;
-    if (given == shape || given == flat) return {};
+    if (given == shape || (may_be_flat && given.size() == 1 && given.front() == volume(shape))) return {};
     return concat("input '", input, "': expected shape ", to_string(shape), ", given ", to_string(given));
 }
 
 /// Whether zero points that floats hold are values of so many bits.
 bool are_codes(const constant &c, std::int64_t bits) {
-    return std::ranges::all_of(values_of<float>(c),
-            [=](float v) { return v >= 0 && v < static_cast<float>(1 << bits) && v == std::floor(v); });
+    for (std::int64_t i = 0; i < volume(c.shape); ++i)
+        if (const auto v = load(*c.type, c.data, i); !(v >= 0 && v < 1 << bits && v == std::floor(v))) return false;
+    return true;
 }
 
 /// Why MatMulNBits has no weights that ONNX Runtime takes, or none that weight_only_product.hpp does; "" where it has.
@@ -201,21 +202,18 @@ std::string read_packed(const graph &g, const node &n, weights_view &to) {
     const auto blocks = ceil_div(to.inner, block);
     const auto &w = g.values[to.quantized];
     if (w.type != data_type::u8) return concat("its weights are of type ", name_of(w.type));
-    const dims expected {to.columns, blocks, block * bits / 8};
-    if (auto why = why_not_shaped(w, "B", expected, expected); !why.empty()) return why; // it bounds the extents
-    const dims by_block {to.columns, blocks};
-    if (auto why = why_not_shaped(g.values[to.scale], "scales", {to.columns * blocks}, by_block); !why.empty())
-        return why;
-    if (to.zero_point != none) {
+    auto why = why_not_shaped(w, "B", {to.columns, blocks, block * bits / 8}, false); // this bounds the extents
+    if (why.empty()) why = why_not_shaped(g.values[to.scale], "scales", {to.columns, blocks}, true);
+    if (why.empty() && to.zero_point != none) {
         const auto &zp = g.values[to.zero_point];
-        const auto width = zp.known->type == data_type::u8 ? ceil_div(blocks * bits, std::int64_t {8}) : blocks;
-        if (auto why = why_not_shaped(zp, "zero_points", {to.columns * width}, {to.columns, width}); !why.empty())
-            return why;
-        if (zp.known->type != data_type::u8 && !are_codes(*zp.known, bits))
+        const bool are_packed = zp.known->type == data_type::u8;
+        const auto width = are_packed ? ceil_div(blocks * bits, std::int64_t {8}) : blocks;
+        why = why_not_shaped(zp, "zero_points", {to.columns, width}, true);
+        if (why.empty() && !are_packed && !are_codes(*zp.known, bits))
             return concat("input 'zero_points': expected whole numbers of ", bits, " bits");
     }
-    if (n.has(5) && g.input(n, 5).shape != dims {to.columns})
-        return concat("input 'bias': expected shape ", to_string({to.columns}));
+    if (!why.empty()) return why;
+    if (n.has(5) && g.input(n, 5).shape != dims {to.columns}) return "input 'bias': expected one for each column";
     to.shape = {to.inner, to.columns};
     to.is_transposed = true;
     to.scales = scales_of::blocks;
@@ -269,6 +267,12 @@ weights_view weights_of(const graph &g, const node &product) {
 bool is_weight_only_product(const graph &g, const node &n) {
     if (n.is(op::mat_mul_nbits)) return n.has(0) && n.has(1) && n.has(2);
     return n.is(op::mat_mul, op::gemm, op::conv) && n.has(0) && n.has(1) && !makers_of(g, n).empty();
+}
+
+bool may_quantize_x(const graph &g, const node &product, const weights_view &weights) {
+    return weights.scales == scales_of::blocks && weights.column_group == 1 && is_block_of_x(weights.block)
+            && !product.is(op::conv) && traits(*g.values[weights.quantized].type).integral
+            && (weights.dequantize == none || g.output(g.nodes[weights.dequantize]).type == data_type::f32);
 }
 
 std::string why_not_weight_only(

@@ -43,6 +43,9 @@ weights_view weights_of(const graph &g, const node &product);
 /// MatMul, Gemm or Conv whose weights are so, or MatMulNBits.
 bool is_weight_only_product(const graph &g, const node &n);
 
+/// Whether they are integers with a scale for each block of columns of x, so that x may be s8 as well.
+bool may_quantize_x(const graph &g, const node &product, const weights_view &weights);
+
 /// Whether a convolution, of weights of that shape, is a product of each position's channels.
 bool is_pointwise(const node &convolution, const dims &shape);
 

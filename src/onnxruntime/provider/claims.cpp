@@ -4,7 +4,6 @@
 #include <cctype>
 #include <utility>
 
-#include "elements/table.hpp"
 #include "layers/match/weight_only_weights.hpp"
 #include "onnxruntime/provider/compiled.hpp"
 #include "onnxruntime/provider/left_to_ort.hpp"
@@ -78,15 +77,6 @@ bool takes_only_x(const graph &g, const layer_match &m) {
             || (m.x_scale == none && (m.x_zero_point == none || g.values[m.x_zero_point].known.has_value()));
 }
 
-/// Whether weights are integers with a scale for each block of columns of x, so that x may be int8 as well.
-bool may_quantize_x(const graph &g, const layer_match &m) {
-    const auto &w = m.weights;
-    const auto type = *g.values[w.quantized].type;
-    return w.scales == layers::match::scales_of::blocks && w.column_group == 1 && layers::match::is_block_of_x(w.block)
-            && !g.nodes[m.product].is(op::conv) && traits(type).integral
-            && (w.dequantize == none || g.output(g.nodes[w.dequantize]).type == data_type::f32);
-}
-
 class finder {
   public:
     finder(const graph &g, const options &o, const std::function<void(const std::string &)> &say)
@@ -141,7 +131,8 @@ class finder {
         if (there.quantizes_x && !layers::match::is_block_of_x(there.block))
             return concat("ONNX Runtime quantizes its input by blocks of ", there.block, ", more than 256");
         const bool is_open = w.dequantize != none || g_.nodes[m.product].get("accuracy_level", std::int64_t {0}) == 0;
-        if (options_.weight_only == weight_only_policy::int8_x && is_open && w.x_block == 0 && may_quantize_x(g_, m))
+        if (options_.weight_only == weight_only_policy::int8_x && is_open && w.x_block == 0
+                && may_quantize_x(g_, g_.nodes[m.product], w))
             w.x_block = w.block;
         return claims_all() || has_outer_weights(g_, m) ? "" : fast_in_ort_weight_only(g_, m, there);
     }

@@ -19,23 +19,22 @@ template <typename... Parts>
     throw error(status::invalid_arguments, concat("dynquant: option ", parts...));
 }
 
-/// The value with the index of its name.
-template <typename Value>
-Value value_of(const std::string &key, const std::string &given, const std::vector<std::string> &names) {
+/// The index of a name, which is that of its value.
+int index_of(const std::string &key, const std::string &given, const std::vector<std::string> &names) {
     const auto found = std::ranges::find(names, given);
     if (found == names.end())
         refuse("'", key, "': expected ", alternatives(names, std::identity {}), ", given '", given, "'",
                 suggest(given, names));
-    return static_cast<Value>(found - names.begin());
+    return static_cast<int>(found - names.begin());
 }
 
 void set(options &to, const std::string &key, const std::string &value) {
     if (key == "claim") {
-        to.claim = value_of<claim_policy>(key, value, {"auto", "all", "none"});
+        to.claim = static_cast<claim_policy>(index_of(key, value, {"auto", "all", "none"}));
     } else if (key == "activation_scales") {
-        to.scales = value_of<activation_scales>(key, value, {"per_tensor", "per_row"});
+        to.scales = static_cast<activation_scales>(index_of(key, value, {"per_tensor", "per_row"}));
     } else if (key == "weight_only") {
-        to.weight_only = value_of<weight_only_policy>(key, value, {"off", "auto", "int8_x"});
+        to.weight_only = static_cast<weight_only_policy>(index_of(key, value, {"off", "auto", "int8_x"}));
     } else if (key == "threads") {
         const auto *const end = value.data() + value.size();
         const auto [rest, failure] = std::from_chars(value.data(), end, to.threads);
