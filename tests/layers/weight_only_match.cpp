@@ -1,8 +1,10 @@
 // Weight-only layers of graphs: which weights they have, and why other products are none.
+#include <cstring>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "elements/ceil_div.hpp"
 #include "graph_builder.hpp"
 #include "layers/match/describe.hpp"
 
@@ -60,6 +62,78 @@ TEST(weight_only_match, weight_only_weights_have_scales_of_all_of_columns_rows_o
                 is_transposed ? (std::vector<float> {0, 2, 4, 6, 8, 1, 3, 5, 7, 9})
                               : (std::vector<float> {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
     }
+}
+
+/// y = MatMulNBits(x), with scales 0.5, 1.5, ... of blocks of 16 rows.
+builder packed(std::int64_t inner, std::int64_t columns, std::int64_t bits, const std::vector<std::uint8_t> &codes,
+        const std::vector<std::uint8_t> &zero_points = {}) {
+    builder b;
+    const auto blocks = ceil_div(inner, std::int64_t {16});
+    b.add("x", data_type::f32, dims {3, inner});
+    b.add_constant("w", data_type::u8, {columns, blocks, 2 * bits}, codes);
+    b.add_floats("s", {columns, blocks});
+    if (!zero_points.empty()) b.add_constant("z", data_type::u8, {std::ssize(zero_points)}, zero_points);
+    b.add("y", data_type::f32, dims {3, columns});
+    auto &n = b.then("MatMulNBits", {"x", "w", "s", zero_points.empty() ? "" : "z"}, {"y"});
+    n.what = op::mat_mul_nbits;
+    n.attributes = {{"K", inner}, {"N", columns}, {"bits", bits}, {"block_size", std::int64_t {16}}};
+    return b;
+}
+
+TEST(weight_only_match, mat_mul_nbits_pads_the_last_block_and_zero_points_of_a_column) {
+    std::vector<std::uint8_t> codes(2 * 2 * 8); // of 20 rows, nibbles that count from 0 on, and from 3
+    for (std::uint8_t i = 0; i < 32; ++i)
+        codes[i] = static_cast<std::uint8_t>(
+                i < 16 ? (2 * i % 16) | (2 * i + 1) % 16 << 4 : ((2 * i + 3) % 16) | (2 * i + 4) % 16 << 4);
+    const auto d = weight_only_of(packed(20, 2, 4, codes, {0x21, 0x43}));
+    const auto &w = d.weights;
+    EXPECT_EQ((dims {w.inner, w.columns, w.block, w.scale_columns}), (dims {20, 2, 16, 2}));
+    EXPECT_EQ(w.type, data_type::u4);
+    EXPECT_TRUE(w.is_transposed);
+    EXPECT_FALSE(w.quantizes_x);
+    EXPECT_EQ(w.scales, (std::vector {0.5F, 2.5F, 1.5F, 3.5F}));
+    EXPECT_EQ(w.zero_points, (std::vector {1, 3, 2, 4}));
+    const std::vector<std::uint8_t> expected {0x10, 0x32, 0x54, 0x76, 0x98, 0xba, 0xdc, 0xfe, 0x10, 0x32, // 20 nibbles
+            0x43, 0x65, 0x87, 0xa9, 0xcb, 0xed, 0x0f, 0x21, 0x43, 0x65};
+    ASSERT_EQ(d.copy.size(), expected.size());
+    EXPECT_EQ(std::memcmp(w.data, expected.data(), expected.size()), 0);
+}
+
+TEST(weight_only_match, mat_mul_nbits_of_2_bits_has_nibbles) {
+    const auto d = weight_only_of(packed(16, 1, 2, {0xe4, 0xe4, 0xe4, 0x1b})); // 0, 1, 2, 3, ..., and 3, 2, 1, 0
+    const std::vector<std::uint8_t> expected {0x10, 0x32, 0x10, 0x32, 0x10, 0x32, 0x23, 0x01};
+    EXPECT_EQ(d.weights.type, data_type::u4);
+    EXPECT_EQ(d.weights.zero_points, std::vector {2});
+    ASSERT_EQ(d.copy.size(), expected.size());
+    EXPECT_EQ(std::memcmp(d.weights.data, expected.data(), expected.size()), 0);
+}
+
+TEST(weight_only_match, mat_mul_nbits_lies_as_it_is_where_it_can) {
+    auto b = packed(32, 2, 8, std::vector<std::uint8_t>(64, 7));
+    const auto d = weight_only_of(b);
+    EXPECT_EQ(d.weights.data, b["w"].known->data);
+    EXPECT_EQ(d.weights.type, data_type::u8);
+    EXPECT_EQ(d.weights.zero_points, std::vector(4, 128));
+}
+
+TEST(weight_only_match, scales_repeat_for_the_blocks_of_x) {
+    auto b = narrow();
+    auto m = *b.find().found;
+    m.weights.x_block = 2; // of 4 rows
+    auto w = describe_weight_only(b.g, m).weights;
+    EXPECT_TRUE(w.quantizes_x);
+    EXPECT_EQ((dims {w.block, w.scale_columns}), (dims {2, 5}));
+    EXPECT_EQ(w.scales, std::vector(10, 0.5F));
+    EXPECT_EQ(w.zero_points, std::vector(10, 9));
+
+    b.add_floats("s", {5});
+    b.add_bytes("z", {5}, 8);
+    b.g.nodes.front().attributes["axis"] = std::int64_t {1};
+    m = *b.find().found;
+    m.weights.x_block = 3; // the second block is short
+    w = describe_weight_only(b.g, m).weights;
+    EXPECT_EQ(w.scales, (std::vector {0.5F, 1.5F, 2.5F, 3.5F, 4.5F, 0.5F, 1.5F, 2.5F, 3.5F, 4.5F}));
+    EXPECT_EQ(w.zero_points, std::vector(10, 8));
 }
 
 TEST(weight_only_match, weight_only_zero_points_of_4_bits) {

@@ -11,7 +11,7 @@ import onnx
 import onnxruntime as ort
 from layers import model
 from onnx import TensorProto as T
-from onnx import helper
+from onnx import helper, numpy_helper
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail
 import provider
 from provider import NAME, assert_same, said
@@ -232,6 +232,50 @@ class Definition(unittest.TestCase):
         self.assertTrue(np.isnan(y[:, 0]).all())
         self.assertTrue(np.isinf(y[:, 1:3]).all())
         self.assertTrue(np.isfinite(y[:, 3:]).all())
+
+
+    def test_what_follows_belongs_to_the_layer(self):
+        node = Node(np.random.default_rng(11), 96, 40, level=4, bias=True, rank=3)
+        m = onnx.load_from_string(node.model())
+        m.graph.node.extend([helper.make_node("Add", ["y", "c"], ["a"]), helper.make_node("Add", ["r", "a"], ["b"]),
+                             helper.make_node("LeakyRelu", ["b"], ["z"], alpha=0.25)])
+        c = node.random.standard_normal(40).astype(F)
+        m.graph.initializer.append(numpy_helper.from_array(c, "c"))
+        m.graph.input.append(helper.make_tensor_value_info("r", T.FLOAT, [None, None, 40]))
+        m.graph.output[0].name = "z"
+        x = node.draw_x(7)
+        r = node.random.standard_normal((*x.shape[:-1], 40)).astype(F)
+        self.assertEqual(provider.operators(m.SerializeToString(), {"x": x, "r": r}, options=ALL), {NAME: 1})
+        sums = node.expected(x) + c + r
+        assert_same(run(m.SerializeToString(), {"x": x, "r": r})[0], np.where(sums < 0, sums * F(0.25), sums))
+
+    def test_weights_of_an_outer_graph(self):
+        node = Node(np.random.default_rng(12), 64, 40, level=4, zero_points="packed")
+        m = onnx.load_from_string(node.model())
+        info = helper.make_tensor_value_info
+        branch = helper.make_graph(m.graph.node[:], "branch", [], [info("y", T.FLOAT, None)])
+        other = helper.make_graph([helper.make_node("Identity", ["x"], ["o"])], "other", [], [info("o", T.FLOAT, None)])
+        del m.graph.node[:]
+        m.graph.node.append(helper.make_node("If", ["c"], ["u"], then_branch=branch, else_branch=other))
+        m.graph.input.append(info("c", T.BOOL, []))
+        m.graph.output[0].name = "u"
+        x = node.draw_x(3)
+        inputs = {"x": x, "c": np.array(True)}
+        self.assertEqual(provider.operators(m.SerializeToString(), inputs, options=ALL), {NAME: 1, "If": 1})
+        assert_same(run(m.SerializeToString(), inputs)[0], node.expected(x))
+
+    def test_what_is_as_fast_there_is_left(self):
+        without_vectors = os.environ.get("DYNQUANT_MAX_ISA") == "scalar"
+        for columns, rows, bits, level, reason in (
+                (31, None, 4, 4, "few columns"), (32, None, 4, 4, ""), (31, None, 8, 0, ""), (64, 64, 4, 0, "many rows"), (64, 63, 4, 0, ""),
+                (64, 64, 8, 0, ""), (64, 4096, 4, 4, ""), (64, None, 4, 0, "")):
+            node = Node(np.random.default_rng(13), 64, columns, bits, 32, level)
+            m = onnx.load_from_string(node.model())
+            m.graph.input[0].CopyFrom(helper.make_tensor_value_info("x", T.FLOAT, [rows, 64]))
+            with self.subTest(columns=columns, rows=rows, bits=bits, level=level):
+                lines = said(m.SerializeToString())
+                expected = "without AVX2" if without_vectors else f"ONNX Runtime's MatMulNBits is as fast for so {reason}"
+                self.assertIn(f"leaves 'n' (MatMulNBits): {expected}" if reason or without_vectors else "claims 'n' (MatMulNBits)", lines)
 
 
 class BesideOnnxRuntime(unittest.TestCase):

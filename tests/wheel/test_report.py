@@ -45,6 +45,7 @@ class Log(unittest.TestCase):
             (["DynamicQuantizeLinear", "ConvInteger", "Mul"], 1),
             (["DynamicQuantizeLinear", *["MatMulInteger", "Cast", "Mul"] * 3], 3),
             (["DequantizeLinear", "MatMul"], 1),
+            (["MatMulNBits"], 1),
         ):
             with self.subTest(operators=operators):
                 self.assertEqual(count_layers(operators), count)

@@ -19,7 +19,7 @@ from .sessions import Claims
 
 FASTER = 1.05  # times as fast, from which the provider pays: above the differences between rounds
 # Operators of whose nodes the provider says one by one whether it claims them; it claims others within layers.
-DECIDED = {"ConvInteger", "DequantizeLinear", "DynamicQuantizeLinear", "MatMulInteger", "QuantizeLinear"}
+DECIDED = {"ConvInteger", "DequantizeLinear", "DynamicQuantizeLinear", "MatMulInteger", "MatMulNBits", "QuantizeLinear"}
 _console = Console(highlight=False, width=None if Console().is_terminal else 120)
 
 
@@ -29,7 +29,7 @@ def say(text: str) -> None:
 
 def show_claims(claims: Claims) -> None:
     layers = sum(map(count_layers, claims.layers_and_nodes))
-    single = sum(len(operators) == 1 for operators in claims.layers_and_nodes)
+    single = sum(count_layers(operators) == 0 for operators in claims.layers_and_nodes)
     counts = [_count(number, noun) for number, noun in ((layers, "layer"), (single, "single node")) if number]
     say(f"ONNX Runtime {onnxruntime.__version__}: the provider claims {' and '.join(counts) or 'nothing'}.")
     claimed = Counter(operator for operators in claims.layers_and_nodes for operator in operators)
@@ -46,7 +46,7 @@ def show_claims(claims: Claims) -> None:
 def count_layers(operators: list[str]) -> int:
     """Of a claim. Several layers may be one node: of integers each has one product, and others are nodes of their own."""
     products = sum(operator in ("ConvInteger", "MatMulInteger") for operator in operators)
-    return 0 if len(operators) == 1 else max(products, 1)
+    return 0 if len(operators) == 1 and operators != ["MatMulNBits"] else max(products, 1)
 
 
 def _count(number: int, noun: str) -> str:
