@@ -82,14 +82,14 @@ std::vector<T> transposed(const std::vector<T> &values, std::int64_t columns) {
     return result;
 }
 
-/// Codes of several bits of a row, the first in the low ones, up to 8 in a byte.
+/// The code with an index in a row of codes of 2, 4 or 8 bits, of which a byte has the first in its lowest bits.
 std::int32_t code_at(const std::byte *row, std::int64_t i, std::int64_t bits) {
     const auto in_byte = 8 / bits;
     return std::to_integer<std::int32_t>(row[i / in_byte]) >> i % in_byte * bits & ((1 << bits) - 1);
 }
 
-/// Reads what MatMulNBits has its own way: rows of codes in whole blocks, or codes of 2 bits, become weights without
-/// gaps, of 4 bits at least; zero points fill bytes.
+/// Reads the codes and zero points of MatMulNBits. The codes of a column fill whole blocks there, and its zero points
+/// whole bytes; here weights have no gaps, and 4 or 8 bits. Where that is what there is, they stay where they are.
 void read_packed(const graph &g, const node &product, const weights_view &from, weight_only_description &d) {
     auto &to = d.weights;
     const auto bits = product.get("bits", std::int64_t {4}), blocks = ceil_div(to.inner, from.block);

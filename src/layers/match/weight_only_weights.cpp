@@ -251,16 +251,19 @@ bool weights_view::are_moved(const graph &g) const {
 
 weights_view weights_of(const graph &g, const node &product) {
     weights_view result;
-    const bool is_packed = product.is(op::mat_mul_nbits);
-    if (!is_packed) result.nodes = makers_of(g, product);
-    if (!is_packed && result.nodes.empty()) return result;
-    if (!is_packed) result.dequantize = result.nodes.back();
-    const auto &from = is_packed ? product : g.nodes[result.dequantize];
-    const std::size_t first = is_packed ? 1 : 0;
-    result.quantized = from.inputs[first];
-    result.scale = from.inputs[first + 1];
-    if (from.has(first + 2)) result.zero_point = from.inputs[first + 2];
-    result.reason = is_packed ? read_packed(g, product, result) : read_matrix(g, product, result);
+    const auto take = [&](const node &from, std::size_t first) {
+        result.quantized = from.inputs[first];
+        result.scale = from.inputs[first + 1];
+        if (from.has(first + 2)) result.zero_point = from.inputs[first + 2];
+    };
+    if (product.is(op::mat_mul_nbits)) {
+        take(product, 1);
+        result.reason = read_packed(g, product, result);
+    } else if (result.nodes = makers_of(g, product); !result.nodes.empty()) {
+        result.dequantize = result.nodes.back();
+        take(g.nodes[result.dequantize], 0);
+        result.reason = read_matrix(g, product, result);
+    }
     return result;
 }
 
