@@ -39,7 +39,8 @@ struct layer_match : layer_part {
     std::size_t product = none;
     std::size_t quantize = none; // DynamicQuantizeLinear
     weights_view weights = {};   // of a weight-only layer
-    std::size_t x = none; // the value that the layer takes: f32 where it has `quantize`, also f16 where `weights`, else of 8 bits
+    /// The value that the layer takes: f32 where it has `quantize` or `weights`, or of the latter f16, else of 8 bits.
+    std::size_t x = none;
     std::size_t x_zero_point = none;
     /// x has a scale and a zero point for each row, of a convolution each image: where what quantizes it says so, or
     /// where the caller wants it and find_row_scales() allows it.

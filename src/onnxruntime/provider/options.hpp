@@ -24,7 +24,8 @@ enum class weight_only_policy { off, automatic, int8_x };
 struct matmul_nbits_entries {
     bool are_made = true;
     bool quantize_x = true; // their accuracy level is 4
-    /// Rows of weights whose scales are none of blocks, that share a copy of them. 0: 32; -1: as many as leave the fewest rows empty.
+    /// Rows of weights whose scales are none of blocks, that share a copy of them. 0: 32; -1: as many as leave the
+    /// fewest rows empty.
     std::int64_t block = 0;
 };
 
