@@ -17,6 +17,8 @@ struct avx512_vnni : avx512 {
     static constexpr bool dot_saturates = false;
     /// Adds four products of u8 and s8 to each lane, wrapping.
     static integers dot(integers sums, integers a, integers b) { return _mm512_dpbusd_epi32(sums, a, b); }
+    /// Two of 16 bits to each lane.
+    static integers dot_pairs(integers sums, integers a, integers b) { return add(sums, _mm512_madd_epi16(a, b)); }
     // Small numbers need no parts.
     static constexpr std::int64_t most_small_dots = INT64_MAX / 4;
     static integers dot_small(integers sums, integers a, integers b) { return dot(sums, a, b); }

@@ -176,8 +176,8 @@ MUTATIONS = [Mutation(*row) for row in [
      "^layers.steps/(tanh|sigmoid|swish|fast_gelu|gelu_by_tanh)"),
     ("narrow weights: product and sum rounded apart", NARROW, "src/targets/simd.hpp",
      "return __builtin_fmaf(a, b, c);", "return a * b + c;", "^layers.narrow"),
-    ("blocks: product and sum rounded apart", BLOCKS, "src/layers/gemm/by_blocks/isa/scalar.cpp",
-     "std::fmaf(", "(+[](float a, float b, float c) { return a * b + c; })(", "^layers.blocks"),
+    ("blocks: product and sum rounded apart", BLOCKS, "src/layers/gemm/by_blocks/isa/multiply_blocks.hpp",
+     "V::fma(d, scale_of_x * scales[v], V::load(y))", "d * (scale_of_x * scales[v]) + V::load(y)", "^layers.blocks"),
     ("blocks: x divided by its scale", BLOCKS, "src/layers/gemm/by_blocks/isa/multiply_blocks.hpp",
      "V::load(x + k) * r;", "V::load(x + k) / V::splat(m / 127);", "^layers.blocks"),
 ]]

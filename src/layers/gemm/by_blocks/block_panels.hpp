@@ -33,7 +33,7 @@ struct block_rows {
     std::int64_t rows;
     std::int8_t *codes; // [rows, blocks * block]; 0 behind the last row of the weights
     float *scales;      // [rows, blocks]
-    std::int32_t *sums; // as the scales; negative, and times block_panels::zero_point where all have that
+    std::int32_t *sums; // as the scales; negative
 };
 
 /// Some of the rows, from the first one of a tile on.

@@ -52,29 +52,37 @@ std::int64_t segment_rows(std::int64_t block) {
     return four;
 }
 
-/// What the sums of a block start from, for a row of x. of_block: of the panel.
-template <typename V>
-[[gnu::always_inline]] inline typename V::integers first_sums(
-        const block_panels &p, const std::byte *of_block, std::int64_t column, std::int32_t sum_of_x) {
-    const auto sum = V::splat(sum_of_x);
-    if (!p.have_zero_points) return sum;
-    return V::multiply(sum, V::load(reinterpret_cast<const std::uint8_t *>(of_block) + p.zero_points_at + column));
-}
+/// The scales and zero points of a block, of some vectors of columns. The latter have 16 bits, as the sums of codes
+/// have.
+template <typename V, int vectors>
+struct block_parameters {
+    static_assert(max_block * 127 <= INT16_MAX);
+    typename V::reals scales[vectors];
+    typename V::integers zero_points[vectors];
 
-template <typename V>
-[[gnu::always_inline]] inline typename V::reals scales_at(
-        const block_panels &p, const std::byte *of_block, std::int64_t column) {
-    const auto *const scales = of_block + p.scales_at;
-    return p.are_scales_float16 ? V::load(reinterpret_cast<const simd::float16_bits *>(scales) + column)
-                                : V::load(reinterpret_cast<const float *>(scales) + column);
-}
+    /// of_block: of the panel.
+    [[gnu::always_inline]] block_parameters(const block_panels &p, const std::byte *of_block, std::int64_t column) {
+        const auto *const floats = reinterpret_cast<const float *>(of_block + p.scales_at) + column;
+        const auto *const halves = reinterpret_cast<const simd::float16_bits *>(of_block + p.scales_at) + column;
+        const auto *const bytes = reinterpret_cast<const std::uint8_t *>(of_block) + p.zero_points_at + column;
+        if (p.are_scales_float16)
+            unroll<vectors>([&](int v) __attribute__((always_inline)) { scales[v] = V::load(halves + v * V::lanes); });
+        else
+            unroll<vectors>([&](int v) __attribute__((always_inline)) { scales[v] = V::load(floats + v * V::lanes); });
+        if (p.have_zero_points)
+            unroll<vectors>([&](int v)
+                            __attribute__((always_inline)) { zero_points[v] = V::load(bytes + v * V::lanes); });
+        else
+            unroll<vectors>([&](int v) __attribute__((always_inline)) { zero_points[v] = V::splat(p.zero_point); });
+    }
 
-/// Adds the sums of a block, times both scales, to y.
-template <typename V>
-[[gnu::always_inline]] inline void add_block(
-        typename V::integers sums, typename V::reals scale_of_x, typename V::reals scale, float *y) {
-    V::store(y, V::fma(V::to_reals(sums), scale_of_x * scale, V::load(y)));
-}
+    /// Adds the sums of a row of x, for a vector of columns, to y: less the zero points, times both scales.
+    [[gnu::always_inline]] void add(int v, typename V::integers sums, typename V::integers sum_of_x,
+            typename V::reals scale_of_x, float *y) const {
+        const auto d = V::to_reals(V::dot_pairs(sums, zero_points[v], sum_of_x));
+        V::store(y, V::fma(d, scale_of_x * scales[v], V::load(y)));
+    }
+};
 
 /// One row of x by a panel. Weights are widened in registers.
 template <typename V, bool are_nibbles>
@@ -111,10 +119,11 @@ template <typename V, bool are_nibbles>
                 if constexpr (has_halves) sums[v] = V::add(sums[v], V::sums_of_small(high[v], 16));
             });
         }
+        const block_parameters<V, vectors_of_panel> parameters(p, of_block, 0);
+        const auto sum_of_x = V::splat(x.sums[block]);
         const auto scale_of_x = V::splat(x.scales[block]);
         unroll<vectors_of_panel>([&](int v) __attribute__((always_inline)) {
-            const auto sum = V::add(sums[v], first_sums<V>(p, of_block, v * V::lanes, x.sums[block]));
-            add_block<V>(sum, scale_of_x, scales_at<V>(p, of_block, v * V::lanes), y + v * V::lanes);
+            parameters.add(v, sums[v], sum_of_x, scale_of_x, y + v * V::lanes);
         });
     }
 }
@@ -138,7 +147,7 @@ template <typename V, int rows>
     using integers = typename V::integers;
     constexpr int vectors = tile_vectors<V>;
     constexpr std::int64_t step_bytes = 4 * panel_columns<V>;
-    alignas(64) std::int32_t totals[rows][vectors * V::lanes];
+    alignas(64) std::int32_t totals[rows][vectors * V::lanes] = {}; // of the segments before the last one
     const auto &p = w.p;
     const auto blocks = p.blocks;
     const auto *of_block = w.of_block;
@@ -146,12 +155,6 @@ template <typename V, int rows>
     for (std::int64_t i = 0; i < w.count; ++i, of_block += p.block_bytes) {
         const auto block = w.first + i;
         const auto *weights = w.weights + i * w.weights_of_block + 4 * column;
-        unroll<rows>([&](int r) __attribute__((always_inline)) {
-            unroll<vectors>([&](int v) __attribute__((always_inline)) {
-                V::store(totals[r] + v * V::lanes,
-                        first_sums<V>(p, of_block, column + v * V::lanes, x.sums[r * blocks + block]));
-            });
-        });
         for (std::int64_t segment = 0; segment < w.segments; ++segment) {
             integers sums[rows][vectors];
             unroll<rows>([&](int r) __attribute__((always_inline)) {
@@ -173,17 +176,29 @@ template <typename V, int rows>
                     });
                 });
             }
-            const bool is_last = segment + 1 == w.segments;
-            unroll<vectors>([&](int v) __attribute__((always_inline)) {
-                const auto scale = scales_at<V>(p, of_block, column + v * V::lanes);
-                unroll<rows>([&](int r) __attribute__((always_inline)) {
-                    auto *const total = totals[r] + v * V::lanes;
-                    const auto sum = V::add(V::load(total), V::sums_of_small(sums[r][v], is_high ? 16 : 1));
-                    if (is_last)
-                        add_block<V>(
-                                sum, V::splat(x.scales[r * blocks + block]), scale, y + r * y_stride + v * V::lanes);
-                    else
-                        V::store(total, sum);
+            const auto for_each_sum = [&](auto f) __attribute__((always_inline)) {
+                unroll<vectors>([&](int v) __attribute__((always_inline)) {
+                    unroll<rows>([&](int r)
+                                    __attribute__((always_inline)) { f(r, v, sums[r][v], totals[r] + v * V::lanes); });
+                });
+            };
+            const std::int16_t factor = is_high ? 16 : 1;
+            for_each_sum([&](int, int, integers &sum, const std::int32_t *)
+                            __attribute__((always_inline)) { sum = V::sums_of_small(sum, factor); });
+            if (segment > 0)
+                for_each_sum([&](int, int, integers &sum, const std::int32_t *total)
+                                __attribute__((always_inline)) { sum = V::add(sum, V::load(total)); });
+            if (segment + 1 < w.segments) {
+                for_each_sum([&](int, int, integers sum, std::int32_t *total)
+                                __attribute__((always_inline)) { V::store(total, sum); });
+                continue;
+            }
+            const block_parameters<V, vectors> parameters(p, of_block, column);
+            unroll<rows>([&](int r) __attribute__((always_inline)) {
+                const auto sum_of_x = V::splat(x.sums[r * blocks + block]);
+                const auto scale_of_x = V::splat(x.scales[r * blocks + block]);
+                unroll<vectors>([&](int v) __attribute__((always_inline)) {
+                    parameters.add(v, sums[r][v], sum_of_x, scale_of_x, y + r * y_stride + v * V::lanes);
                 });
             });
         }
@@ -316,7 +331,7 @@ void quantize_rows(
             }
             std::int32_t sum = 0;
             to.scales[first * p.blocks + i] = quantize_block<V>(from, p.block, codes, sum);
-            to.sums[first * p.blocks + i] = p.have_zero_points ? -sum : -sum * p.zero_point;
+            to.sums[first * p.blocks + i] = -sum;
             auto *const at = to.codes + (first * p.blocks + block * rows) * p.block + (row - first) * 4;
             for (std::int64_t q = 0; q < p.block; q += 4)
                 std::memcpy(at + q * rows, codes + q, 4);

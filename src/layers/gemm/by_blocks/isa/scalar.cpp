@@ -1,6 +1,5 @@
 // block_panels.hpp by plain loops, for processors without AVX2 and other architectures: compilers make vectors of the
 // columns.
-#include <cmath>
 
 #include "layers/gemm/by_blocks/isa/multiply_blocks.hpp"
 #include "targets/scalar.hpp"
@@ -33,10 +32,10 @@ void multiply(const block_panels &p, const block_rows &x, parallel::range panels
                     for (int i = 0; i < step; ++i)
                         add_row(codes[k + i], w + i % 4, i / 4 * 4, p.are_nibbles ? 15 : 255, sums);
                 for (std::int64_t n = 0; n < count; ++n) {
-                    const auto first = first_sums<simd::scalar>(p, of_block, n, x.sums[of_x]);
-                    const auto scale = scales_at<simd::scalar>(p, of_block, n);
-                    to[n] = std::fmaf(
-                            static_cast<float>(sums[n] + first), x.scales[of_x] * scale, block == 0 ? 0 : to[n]);
+                    float sum = block == 0 ? 0 : to[n];
+                    block_parameters<simd::fused<simd::scalar>, 1>(p, of_block, n)
+                            .add(0, sums[n], x.sums[of_x], x.scales[of_x], &sum);
+                    to[n] = sum;
                 }
             }
         }
