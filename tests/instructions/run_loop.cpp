@@ -15,6 +15,9 @@
 
 #include <dynquant/graph.hpp>
 
+#include "layers/gemm/weight_only/weight_only_product.hpp"
+#include "quantization/environment.hpp"
+
 // callgrind counts everything below this function, which `check` names to it.
 extern "C" [[gnu::noinline]] void counted(const std::function<void()> &body, int times) {
     for (int i = 0; i < times; ++i)
@@ -177,6 +180,39 @@ std::function<void()> through_graph(const quantization &q) {
     return [call = std::make_shared<graph_call>(q)] { call->execute(); };
 }
 
+// ---- Products whose x is quantized in blocks -------------------------------------------------------
+
+constexpr std::int64_t inner = 512, columns = 128; // of whole panels
+
+/// Blocks of 32 rows of weights, with a zero point each.
+class block_call {
+  public:
+    block_call(data_type weights, std::int64_t rows)
+        : x_(static_cast<std::size_t>(rows * inner))
+        , y_(static_cast<std::size_t>(rows * columns))
+        , rows_(rows) {
+        std::vector<std::byte> data(inner * columns);
+        for (std::size_t i = 0; i < data.size(); ++i)
+            data[i] = static_cast<std::byte>(i * 37);
+        for (std::size_t i = 0; i < x_.size(); ++i)
+            x_[i] = 0.006F * static_cast<float>(i % 1009) - 3;
+        layers::weight_only_weights w {weights, inner, columns, data.data(), true, 32, {}, {}, columns};
+        for (int i = 0; i < inner / 32 * columns; ++i) {
+            w.scales.push_back(0.017F + 0.001F * static_cast<float>(i % 7));
+            w.zero_points.push_back(1 + i % 15);
+        }
+        w.quantizes_x = true;
+        product_ = std::make_unique<layers::weight_only_product>(w, environment::usable_features());
+    }
+    void run() { product_->run({x_.data(), rows_, inner}, y_.data(), columns, memory_); }
+
+  private:
+    std::vector<float> x_, y_;
+    std::int64_t rows_;
+    std::unique_ptr<layers::weight_only_product> product_;
+    layers::weight_only_workspace memory_;
+};
+
 // ---- The loops -------------------------------------------------------------------------------------
 
 struct loop {
@@ -196,6 +232,11 @@ loop calls_of(const std::string &name, std::function<void()> (*prepare)(const qu
     const dims few = {256};
     constexpr int times = 100;
     return {name, [=] { return prepare(quantize(data_type::u8, few, per_tensor(few))); }, times, times, "call"};
+}
+
+loop products_of(const std::string &name, data_type weights, std::int64_t rows) {
+    const auto prepare = [=] { return [call = std::make_shared<block_call>(weights, rows)] { call->run(); }; };
+    return {name, prepare, 1, rows * inner * columns, "product"};
 }
 
 std::vector<loop> all_loops() {
@@ -219,6 +260,10 @@ std::vector<loop> all_loops() {
             elements_of("computed_s8_columns", computed(f32, channels_last, columns)),
             elements_of("computed_f8_e4m3_mx", computed_mx(f32, tokens)),
             elements_of("computed_f8_e4m3_mx_bf16", computed_mx(bf16, tokens)),
+            products_of("blocks_u4_row", u4, 1),
+            products_of("blocks_u4_12_rows", u4, 12),
+            products_of("blocks_u8_row", u8, 1),
+            products_of("blocks_u8_12_rows", u8, 12),
             calls_of("direct_call_of_256", direct),
             calls_of("graph_call_of_256", through_graph),
     };

@@ -1,5 +1,4 @@
-// block_panels.hpp by plain loops, for processors without AVX2 and other architectures: compilers make vectors of the
-// columns.
+// block_panels.hpp by plain loops, for processors without AVX2 and other architectures.
 
 #include "layers/gemm/by_blocks/isa/multiply_blocks.hpp"
 #include "targets/scalar.hpp"
