@@ -75,6 +75,7 @@ void tell_wrong_environment() {
     try {
         environment::kernel();
         environment::max_isa();
+        environment::quantizes_x();
     } catch (const error &e) {
         if (!told.test_and_set())
             std::fprintf(stderr, "dynquant: %s; the drop-in leaves its ops to oneDNN\n", e.what());

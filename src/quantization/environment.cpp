@@ -36,6 +36,10 @@ std::optional<isa> max_isa() {
     return read_enumerator<isa>("DYNQUANT_MAX_ISA");
 }
 
+bool quantizes_x() {
+    return read_choice("DYNQUANT_WEIGHT_ONLY", {"float_x", "int8_x"}) == 1;
+}
+
 targets::features usable_features(std::optional<isa> cap) {
     if (!cap) cap = max_isa();
     const auto all = targets::of_processor();

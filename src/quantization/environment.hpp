@@ -12,6 +12,10 @@ namespace dynquant::environment {
 std::optional<kernel_kind> kernel();
 std::optional<isa> max_isa();
 
+/// DYNQUANT_WEIGHT_ONLY: whether layers whose weights alone are quantized, in blocks of rows, make x s8 in the same
+/// blocks (int8_x); else x stays float (float_x). Throws as those do.
+bool quantizes_x();
+
 /// The processor's features up to a cap, which is DYNQUANT_MAX_ISA where none is given.
 targets::features usable_features(std::optional<isa> cap = {});
 

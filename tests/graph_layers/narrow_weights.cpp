@@ -2,6 +2,8 @@
 // exactly in any order, so that they are expected bit for bit.
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <tuple>
 
 #include "by_hand.hpp"
 #include "oracle/elements.hpp"
@@ -129,6 +131,57 @@ TEST(narrow_weights, of_groups_of_columns) {
                 (floats {4.5F, 22, 36 - 3033, -20 - 2964, 19, 7, -10 - 4044, 22 - 3952})); // -1011, -988
     }
 }
+
+/// x is 127 and 63.625, and in its second block 127: scales of 1, codes of 127, 64 and 127. They multiply 2 -3, 5 1 and
+/// 4 7, in blocks with the scales 1 2 and 2 0.5: 254 + 320 = 574, and 508; -381 + 64 = -317, and 889.
+struct chain_in_blocks : program {
+    explicit chain_in_blocks(property of_w) {
+        const lt x = f32(0, {1, 32}), w = s8(10, {32, 2}, of_w), w_scales = f32(11, {2, 2}), w_real = f32(13, {32, 2});
+        y = f32(20, {1, 2});
+        ops = {with_mask({101, kind::DynamicDequantize, {w, w_scales}, {w_real}, "dw"}, 3)
+                        .set_attr(newer::group_shape, numbers {16, 1}),
+                {102, kind::MatMul, {x, w_real}, {y}, "product"}};
+        floats of_x(32);
+        of_x[0] = of_x[16] = 127;
+        of_x[1] = 63.625F;
+        std::vector<std::int8_t> codes(64, 9);
+        std::ranges::copy(std::vector<std::int8_t> {2, -3, 5, 1}, codes.begin());
+        std::ranges::copy(std::vector<std::int8_t> {4, 7}, codes.begin() + 32);
+        give(x, of_x).give(w, codes).give(w_scales, floats {1, 2, 2, 0.5F});
+    }
+};
+
+TEST(narrow_weights, in_blocks_by_x_that_is_quantized) {
+    const floats by_floats = {254 + 318.125F + 2 * 508, 2 * (-381 + 63.625F) + 444.5F};
+    EXPECT_EQ(layer_gives(chain_in_blocks(property::constant)), by_floats);
+    {
+        const scoped_variable mode("DYNQUANT_WEIGHT_ONLY", "int8_x");
+        EXPECT_EQ(layer_gives(chain_in_blocks(property::constant)), (floats {574 + 2 * 508, 2 * -317 + 444.5F}));
+        EXPECT_EQ(layer_gives(chain_in_blocks(property::variable)), by_floats);
+        EXPECT_EQ(layer_gives(narrow_chain()), narrow_product); // not in blocks
+    }
+    const scoped_variable mode("DYNQUANT_WEIGHT_ONLY", "float_x");
+    EXPECT_EQ(layer_gives(chain_in_blocks(property::constant)), by_floats);
+}
+
+#if !defined(DYNQUANT_TEST_DROP_IN) // which leaves the layer to oneDNN, and says why once
+TEST(narrow_weights, by_an_environment_that_is_wrong) {
+    const auto partitions = partitions_of(chain_in_blocks(property::constant));
+    for (const auto &[variable, value, message] :
+            {std::tuple {"DYNQUANT_WEIGHT_ONLY", "int8",
+                     "expected float_x or int8_x, given 'int8' (did you mean 'int8_x'?)"},
+                    {"DYNQUANT_MAX_ISA", "sse", "expected scalar, avx2, avx512 or neon, given 'sse'"}}) {
+        const scoped_variable mode(variable, value);
+        try {
+            compile(partitions.front(), chain_in_blocks(property::constant));
+            ADD_FAILURE() << variable << ": expected an error";
+        } catch (const dnnl::error &e) {
+            EXPECT_EQ(e.status, dnnl_invalid_arguments);
+            EXPECT_EQ(std::string(e.message), std::string("op 102 'product' (MatMul): ") + variable + ": " + message);
+        }
+    }
+}
+#endif
 
 TEST(narrow_weights, that_a_quantize_follows) {
     narrow_chain p;

@@ -292,7 +292,12 @@ class compiled_layer : public compiled {
 } // namespace
 
 std::unique_ptr<const compiled> compile_layer(std::string label, layer_shapes shapes, kernels::kernel_list kernels) {
-    return std::make_unique<const compiled_layer>(std::move(label), std::move(shapes), kernels);
+    const auto product = shapes.ops.product;
+    try {
+        return std::make_unique<const compiled_layer>(std::move(label), std::move(shapes), kernels);
+    } catch (const dynquant::error &e) { // of the environment, not oneDNN's
+        refuse(*product, onednn_status(e.status), e.what());
+    }
 }
 
 } // namespace dynquant::graph::core

@@ -11,6 +11,7 @@
 #include "graph/op_schema.hpp"
 #include "layers/match/describe.hpp"
 #include "quantization/broadcast.hpp"
+#include "quantization/environment.hpp"
 #include "quantization/onednn_type.hpp"
 #include "quantization/shape.hpp"
 
@@ -68,7 +69,8 @@ constants::constants(const layer_shapes &s, x_side x, std::string label, targets
     , w_is_signed_(s.ops.w().data_type == dnnl_s8)
     , w_(s.port_of(*s.ops.dequantize_w, input::src))
     , keeps_weights_(
-              w_ != no_port && s.ports[w_].property == dnnl_graph_tensor_property_constant && packed_weights_are_kept) {
+              w_ != no_port && s.ports[w_].property == dnnl_graph_tensor_property_constant && packed_weights_are_kept)
+    , quantizes_x_(s.ops.is_weight_only() && environment::quantizes_x()) {
     add_to_key(*s.ops.dequantize_w, input::zps);
     for (const auto &k : keyed_)
         of_zero_points_ += k.bytes;
@@ -204,6 +206,7 @@ void constants::bind_narrow(port_buffers buffers, std::int64_t matrix, binding::
     if (keeps_weights_ && layers::have_zero_points_of_their_type(d.weights)) {
         std::vector<std::byte> copy;
         d.weights.data = narrow_weights_of(buffers, matrix, copy);
+        d.weights.quantizes_x = quantizes_x_ && layers::have_blocks(d.weights);
         p.packed_narrow = std::make_unique<const layers::weight_only_layer>(d, features_);
         d.weights.data = nullptr;
     } else if (x_.shape.front() <= layers::max_given_x_rows && layers::have_zero_points_of_their_type(d.weights)

@@ -74,6 +74,7 @@ class constants {
     bool w_is_signed_;
     size_t w_;           // a port
     bool keeps_weights_; // packed, from one run to the next
+    bool quantizes_x_;   // by kept weights that are in blocks
     struct keyed_port {
         size_t port, bytes;
     };
