@@ -9,7 +9,7 @@ from measure.models.texts import Tokenizer, items, sentences
 from measure.results import MACHINE, Measured, Processor
 from measure.run import write_tables
 from measure.sessions import PROVIDER, RUNTIME
-from measure.suites import convolutions, core, costs, dynamic, embeddings, large, layers, networks, nodes, random_layers, shares, surroundings, weight_only_costs, weights
+from measure.suites import convolutions, core, costs, dynamic, embeddings, large, layers, nbits, networks, nodes, random_layers, shares, surroundings, weight_only_costs, weights
 
 
 def rows(tables, start):
@@ -204,6 +204,21 @@ class WeightOnlyCosts(unittest.TestCase):
                                                                 ["products", "in_ort", "{0, 1}", "1.00, 1.00, 1.00"]])
         self.assertEqual(rows(tables, "weights alone | left"), [["products", "by weight_only_cost.cpp", "2", "1", "1", "1", "1.500", "2.00"],
                                                                 ["products", "by these constants", "2", "2", "0", "0", "1.000", "1.00"]])
+
+
+class Nbits(unittest.TestCase):
+    def test_the_cases(self):
+        some = nbits.cases()
+        self.assertEqual(len({one.name for one in some}), len(some))
+        self.assertEqual(nbits.Case(64, 32, 4, 16).bytes, 64 * 32 // 2 + 4 * 4 * 32)
+        for one in some:
+            self.assertTrue(one.layers == 1 or nbits.MEMORY <= one.layers * one.bytes < nbits.MEMORY + one.bytes, one.name)
+
+    def test_the_tables(self):
+        """3000 products by 500 bytes in 2 us are 1.5 G products/s and 0.25 GB/s."""
+        one = Measured("nbits", "a, 1 rows", 1, {RUNTIME: [6e-6], PROVIDER: [3e-6]}, {RUNTIME: 5e-6, PROVIDER: 2e-6},
+                       {"case": "a", "rows": 1, "products": 3000, "bytes": 500})  # fmt: skip
+        self.assertEqual(rows(nbits.tables([one]), "one thread"), [["a", "1", "6.00 (5.00)", "3.00 (2.00)", "2.00", "1.5", "0.2"]])
 
 
 class Weights(unittest.TestCase):

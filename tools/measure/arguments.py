@@ -52,6 +52,8 @@ SUITES = {
                                ("--report",), ("dynquant_onnxruntime", "layer_costs"), 5),
     "weights": Suite("chains of layers whose weights alone are quantized, by the execution provider beside float: time and memory; names are "
                      "like 'Gemm, 2048 x 2048, int8 per column'; five minutes", ("--report",), ("dynquant_onnxruntime",), 60),
+    "nbits": Suite("MatMulNBits of 4 and 8 bits, from the caches and from memory, with the execution provider and without; names are like "
+                   "'2048 x 2048, 4 bits, blocks of 32'; five minutes", ("--report",), ("dynquant_onnxruntime",), 60),
     "networks": Suite("whole networks, quantized by ONNX Runtime's tools, with the execution provider and without, what their time is spent on, and "
                       "the 'cost of a node'; downloads 52 MB; nine minutes", ("--report", "--networks"), ("dynquant_onnxruntime",), 60, threads=None),
     "transformers": Suite("transformers with random weights, as PyTorch exports them, quantized dynamically, with the execution "
