@@ -106,7 +106,7 @@ class Node:
         self.bias = random.standard_normal(columns).astype(self.kind) if bias else None
         if bias:
             self.constants["bias"] = self.bias
-        has_kernel = bits != 2 and zero_points != "float"
+        has_kernel = zero_points != "float" and (bits != 2 or (VERSION >= (1, 29) and block in (32, 64, 128)))
         self.x_block = block if level == 4 and has_kernel else 0
 
     def model(self, **attributes):
@@ -379,6 +379,38 @@ class OfDequantizeLinear(unittest.TestCase):
                 ours, theirs = (run(g, inputs, options, provider=p) for p in (True, False))
                 for given, expected in zip(ours, theirs, strict=True):
                     np.testing.assert_allclose(given, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
+
+
+    def test_outputs_of_the_graph_are_no_consumers(self):
+        """x is int8 here where it is there: an output of the graph counts nowhere, and a subgraph as a node does."""
+        m, _, _ = self.make(T.INT4, 32)
+        info, node = helper.make_tensor_value_info, helper.make_node
+        relu, negate = node("Relu", ["y"], ["r"]), node("Neg", ["r"], ["u"])
+        branches = {name: helper.make_graph([node("Neg", [of], [name])], name, [], [info(name, T.FLOAT, None)]) for name, of in (("then", "r"), ("other", "x"))}
+        choose = node("If", ["c"], ["u"], then_branch=branches["then"], else_branch=branches["other"])
+        inputs = {"x": np.random.default_rng(9).standard_normal((3, 96)).astype(F), "c": np.array(True)}
+        since = VERSION >= (1, 25)
+        for name, nodes, outputs, quantizes in (
+                ("the scale is an output", [], {"y": None, "s": (3, 40)}, True), ("y is one, beside a Relu", [relu, negate], {"y": None, "u": None}, False),
+                ("a subgraph takes what Relu gives", [relu, choose], {"u": None}, False), ("Relu gives an output", [relu], {"r": None}, True)):
+            g = onnx.load_from_string(m)
+            del g.graph.output[:]
+            g.graph.node.extend(nodes)
+            g.graph.input.append(info("c", T.BOOL, []))
+            g.graph.output.extend(info(output, T.FLOAT, shape) for output, shape in outputs.items())
+            self.compare(name, g, inputs, quantizes)
+        for alpha, quantizes in ((1.0, since), (1.0000005, (1, 25) <= VERSION < (1, 32)), (1.001, False)):
+            g = onnx.load_from_string(m)
+            g.graph.node[1].CopyFrom(node("Gemm", ["x", "f"], ["y"], "n", alpha=alpha))
+            self.compare(f"alpha {alpha}", g, {"x": inputs["x"]}, quantizes)
+
+    def compare(self, name, g, inputs, quantizes):
+        g = g.SerializeToString()
+        with self.subTest(name):
+            self.assertEqual("quantizes the input of 'n'" in said(g, ALL), quantizes)
+            given = dict(list(inputs.items())[:len(onnx.load_from_string(g).graph.input)])
+            for ours, theirs in zip(*(run(g, given, provider=p) for p in (True, False)), strict=True):
+                np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-5 * np.abs(theirs).max())
 
 
 class Left(unittest.TestCase):

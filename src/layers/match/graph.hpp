@@ -38,6 +38,7 @@ struct value {
     std::size_t producer = none;             // the node that gives it
     std::vector<std::size_t> consumers = {}; // nodes that take it, once for each input
     bool is_seen_outside = false;            // an output of the graph, or taken by a subgraph
+    std::size_t subgraph_consumers = 0;      // nodes whose subgraphs take it
     bool is_of_outer_graph = false;          // which this one is a branch or a body of
 
     bool is_constant() const { return known || is_replaced; }

@@ -87,7 +87,8 @@ void join(const walk &w, layer_match &m, std::int64_t inner) {
     if (x.is_constant() || x.type != data_type::f32 || to.empty()) return;
     const auto from = x.shape && x.shape->size() == 4 ? *x.shape : dims(4, -1);
     // Where the heads are not known, extents of 0 alone keep the rows; the run says if they are not as many.
-    const bool are_known = from[1] > 0 && from[3] > 0 && volume({from[1], from[3]}) == inner;
+    const bool are_known = from[1] > 0 && from[3] > 0;
+    if (are_known && volume({from[1], from[3]}) != inner) return; // other rows, or an error of ONNX Runtime's
     const bool is_row = to[2] == inner || (to[2] == -1 && are_known);
     if (!is_row || (!are_known && std::ranges::count(to, -1) > 0)) return;
     if (!keeps_two(to, {from[0], from[2], from[1], from[3]})) return;

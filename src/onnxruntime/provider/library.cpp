@@ -115,7 +115,10 @@ class provider : public OrtEp {
                     ", under which ONNX Runtime fails if nodes are fused"));
         auto [g, handles] = read_graph(api_, has_shape_, from, initializers_);
         for (auto &v : g.values)
-            if (taken_by_subgraphs_.contains(v.name)) v.is_seen_outside = true;
+            if (taken_by_subgraphs_.contains(v.name)) {
+                v.is_seen_outside = true;
+                ++v.subgraph_consumers;
+            }
         // ONNX Runtime compiles a graph, or none of it, before it asks about another one: names that two subgraphs
         // share do not meet.
         claims_.clear();

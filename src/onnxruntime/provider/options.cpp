@@ -79,7 +79,8 @@ void read_matmul_nbits(matmul_nbits_entries &to, std::string_view key, std::stri
     if (key == "session.disable_quant_qdq") {
         to.are_made = to.are_made && value != "1";
     } else if (key == "optimization.disable_specified_optimizers") {
-        to.are_made = to.are_made && value.find("QDQSelectorActionTransformer") == value.npos;
+        to.are_made =
+                to.are_made && concat(';', value, ';').find(";QDQSelectorActionTransformer;") == std::string::npos;
     } else if (key == "session.qdq_matmulnbits_accuracy_level") {
         to.quantize_x = value == "4";
     } else if (key == "session.qdq_matmulnbits_block_size") {

@@ -135,10 +135,11 @@ struct nbits_rule {
     int since;
     bool is_general;            // else of 4 bits in blocks, in MatMul alone: not of 8, by a scalar or columns, in Gemm
     bool leaves_shared;         // weights or scales that other nodes take, too
+    float tolerance;            // of Gemm's alpha and beta, which are 1
     std::int64_t largest_block; // a power of two; the smallest is 16
 };
-constexpr nbits_rule nbits_rules[] = {{13200, true, true, std::int64_t {1} << 62}, {12700, true, true, 256},
-        {12500, true, false, 256}, {0, false, false, 256}};
+constexpr nbits_rule nbits_rules[] = {{13200, true, true, 0, std::int64_t {1} << 62}, {12700, true, true, 1e-6F, 256},
+        {12500, true, false, 1e-6F, 256}, {0, false, false, 0, 256}};
 
 const nbits_rule &rule_of(int ort_version) {
     return *std::ranges::find_if(nbits_rules, [=](const nbits_rule &r) { return ort_version >= r.since; });
@@ -146,17 +147,16 @@ const nbits_rule &rule_of(int ort_version) {
 
 /// ONNX Runtime makes it of a matrix that no node moves or transposes, by scales in float, with a bias that is a
 /// vector; since 1.27 not where other nodes, or subgraphs, take the weights or the scale as well; and not where a Relu
-/// or Clip follows that one node takes. Its optimizer does so from the level ORT_ENABLE_EXTENDED on, which up to 1.32
-/// no function tells.
+/// or Clip follows that one node takes; outputs of the graph do not count. Its optimizer does so from the level
+/// ORT_ENABLE_EXTENDED on, which up to 1.32 no function tells.
 bool becomes_matmul_nbits(const graph &g, const layers::match::layer_match &m, int ort_version) {
     const auto &rule = rule_of(ort_version);
-    const auto is_shared = [&](std::size_t v) {
-        return g.values[v].consumers.size() > 1 || g.values[v].is_seen_outside;
-    };
+    const auto consumers = [](const value &v) { return v.consumers.size() + v.subgraph_consumers; };
+    const auto is_shared = [&](std::size_t v) { return consumers(g.values[v]) > 1; };
     const auto &product = g.nodes[m.product], &dequantize = g.nodes[m.weights.dequantize];
     const auto &w = m.weights;
     const auto &scale = g.values[w.scale].known->shape;
-    const auto is_one = [&](const char *factor) { return std::abs(product.get(factor, 1.0F) - 1) <= 1e-6F; };
+    const auto is_one = [&](const char *factor) { return std::abs(product.get(factor, 1.0F) - 1) <= rule.tolerance; };
     if (product.is(op::gemm) && !(rule.is_general && is_one("alpha") && (!product.has(2) || is_one("beta"))))
         return false;
     constexpr onnx::type_set four_bits = {type::uint4, type::int4};
@@ -173,9 +173,9 @@ bool becomes_matmul_nbits(const graph &g, const layers::match::layer_match &m, i
     const bool is_of_columns = scale.empty() || (scale.size() == 1 && axis == 1 && scale == dims {w.columns});
     if (!is_of_blocks && !(rule.is_general && is_of_columns)) return false;
     const auto &y = g.output(product);
-    if (y.consumers.size() != 1 || y.is_seen_outside) return true;
+    if (consumers(y) != 1 || y.consumers.empty()) return true;
     const auto &next = g.nodes[y.consumers.front()];
-    return !is_limit(next) || g.output(next).consumers.size() != 1 || g.output(next).is_seen_outside;
+    return !is_limit(next) || consumers(g.output(next)) != 1;
 }
 
 /// The rows of weights for which ONNX Runtime repeats scales that are none of blocks: by default 32, or as many of 16
@@ -218,7 +218,7 @@ std::string fused_by_ort(const graph &g, const layers::match::layer_match &m) {
 matmul_nbits_in_ort matmul_nbits_in_ort_of(const graph &g, const layers::match::layer_match &m, const options &o) {
     const auto &w = m.weights;
     const auto quantized = g.values[w.quantized].type;
-    // Of 8 bits it has kernels for x that is quantized alone, of 2 bits none.
+    // Of 8 bits, and of 2 since 1.29, it has kernels for x that is quantized alone.
     if (w.dequantize != none) {
         const bool has_kernel = o.matmul_nbits.quantize_x || quantized == data_type::u4 || quantized == data_type::s4;
         if (!o.matmul_nbits.are_made || !has_kernel || has_outer_weights(g, m)
@@ -229,7 +229,8 @@ matmul_nbits_in_ort matmul_nbits_in_ort_of(const graph &g, const layers::match::
     const auto &n = g.nodes[m.product];
     const auto bits = n.get("bits", std::int64_t {4});
     const bool quantizes_x = n.get("accuracy_level", std::int64_t {0}) == 4;
-    if (!(bits == 4 || (bits == 8 && quantizes_x)) || w.block > rule_of(o.ort_version).largest_block
+    const bool is_of_two = bits == 2 && o.ort_version >= 12900 && w.block >= 32 && w.block <= 128;
+    if (!(bits == 4 || ((bits == 8 || is_of_two) && quantizes_x)) || w.block > rule_of(o.ort_version).largest_block
             || (w.zero_point != none && g.values[w.zero_point].type != data_type::u8))
         return {};
     return {w.block, quantizes_x};

@@ -171,7 +171,10 @@ class reader {
         }
         for (const auto *in :
                 list_of<OrtValueInfo>(api_, api_.Node_GetNumImplicitInputs, api_.Node_GetImplicitInputs, from))
-            if (const auto at = index_of(in); at != none) values[at].is_seen_outside = true;
+            if (const auto at = index_of(in); at != none) {
+                values[at].is_seen_outside = true;
+                ++values[at].subgraph_consumers;
+            }
         for (const auto *a : list_of<OrtOpAttr>(api_, api_.Node_GetNumAttributes, api_.Node_GetAttributes, from))
             if (auto held = read_attribute(api_, *a))
                 n.attributes.emplace(text_of(api_, api_.OpAttr_GetName, *a), std::move(*held));
