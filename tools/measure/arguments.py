@@ -150,6 +150,8 @@ def parser() -> Parser:
     option("--milliseconds", type=above_zero, metavar="MS", help="the least duration of a turn")
     option("--build", type=folder, metavar="FOLDER", help="where dynquant is built; without it build/release, which is brought up to date")
     option("--per-channel", action="store_true", help="transformers: also int8 weights per channel")
+    option("--few-bits", action="store_true",
+           help="transformers: instead MatMulNBits of 4 bits, and the error of its outputs")
     option("--models", type=pathlib.Path, metavar="FOLDER", help="digits: only write its float models, and images to calibrate and to test by, to FOLDER")
     option("--save", action="store_true", help="put the figures in place of this processor's, and draw the suite's charts and the tables of its page again")
     option("--draw", action="store_true", help="measure nothing: print and draw from the figures of all processors that were saved")
@@ -164,8 +166,10 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     one = SUITES[given.suite]
     if given.draw and given.save:
         options.error("argument --save: not allowed with argument --draw")
+    if given.few_bits and given.per_channel:
+        options.error("argument --few-bits: not allowed with argument --per-channel")
     taken = {"threads": one.threads != (), "only": one.has_only, "models": given.suite == "digits",
-             "per_channel": given.suite == "transformers"}  # fmt: skip
+             "per_channel": given.suite == "transformers", "few_bits": given.suite == "transformers"}  # fmt: skip
     for option, is_taken in taken.items():
         if getattr(given, option) and not is_taken:
             options.error(f"argument --{option.replace('_', '-')}: not allowed with suite {given.suite}")

@@ -10,6 +10,7 @@ import numpy
 import onnx
 import onnxruntime
 
+from ..models.few_bits import FEW_BITS, with_few_bits
 from ..models.networks import INT8, INT8_PER_CHANNEL, TRANSFORMER, UINT8, quantized
 from ..models.transformers import TRANSFORMERS, Run, Transformer
 from ..results import Measured, short
@@ -25,6 +26,8 @@ UNFUSED = Peer("without SkipLayerNormFusion", disabled=("SkipLayerNormFusion",))
 # the provider's outputs are up to 12 % from the float model's. A layer that computes something else makes more than
 # either.
 TOLERANCE = 0.2
+# Of a model with weights of few bits: the provider's error is at most so many times ONNX Runtime's and this much.
+MOST_ERROR, LEAST_ERROR = 1.25, 1e-4
 
 
 def name_of(transformer: Transformer, run: Run) -> str:
@@ -61,9 +64,45 @@ def _timed(transformer: Transformer, runs: list[Run], variant: str, models: dict
         yield Measured("transformers", case, threads, *turns, of)
 
 
+def _relative(expected: list[numpy.ndarray], given: list[numpy.ndarray]) -> float:
+    """The root of the mean square of differences over that of the values; of several outputs the worst."""
+    return max(float(numpy.linalg.norm(e - g) / (numpy.linalg.norm(e) or 1)) for e, g in zip(expected, given, strict=True))
+
+
+def _timed_few_bits(transformer: Transformer, runs: list[Run], variant: str, models: dict[str, onnx.ModelProto], provider: Peer,
+                    threads: int, given: argparse.Namespace, say: Callable[[str], None]) -> Iterator[Measured]:  # fmt: skip
+    """Also the errors of outputs: against the float model's, and against those of the same weights by x in float."""
+    file = models[variant].SerializeToString()
+    sessions = {FLOAT_MODEL: session(models[FLOAT_MODEL].SerializeToString(), Peer(RUNTIME), threads)}
+    sessions |= {peer.name: session(file, peer, threads) for peer in (Peer(RUNTIME), provider)}
+    exact = session(with_few_bits(models[FLOAT_MODEL], variant, level=0).SerializeToString(), Peer(RUNTIME), threads)
+    for run in runs:
+        case = f"{name_of(transformer, run)}, {variant}"
+        say(f"{case}, threads {threads}")
+        inputs = run.inputs(models[FLOAT_MODEL])
+        outputs = {name: one.run(None, inputs) for name, one in sessions.items()}  # also the first run, which prepares
+        expected = {"float": outputs[FLOAT_MODEL], "level 0": exact.run(None, inputs)}
+        errors = {f"{peer} from {name}": short(_relative(of, outputs[peer])) for name, of in expected.items()
+                  for peer in (RUNTIME, PROVIDER)}  # fmt: skip
+        for name in expected:
+            of_runtime, of_provider = (errors[f"{peer} from {name}"] for peer in (RUNTIME, PROVIDER))
+            if not of_provider <= MOST_ERROR * of_runtime + LEAST_ERROR:  # so that NaN is refused
+                raise RuntimeError(f"{case}: expected the provider's error from {name} near ONNX Runtime's, {of_runtime:.3g}, "
+                                   f"given {of_provider:.3g}")  # fmt: skip
+        turns = take_turns(kept(sessions, inputs), given.rounds, given.seconds)
+        of = {"network": name_of(transformer, run), "variant": variant, "errors": errors}
+        yield Measured("transformers", case, threads, *turns, of)
+
+
 def _transformer(transformer: Transformer, runs: list[Run], given: argparse.Namespace, say: Callable[[str], None],
                  folder: pathlib.Path) -> Iterator[Measured]:  # fmt: skip
     model, provider = transformer.build(transformer.size), provider_peer(given.build)
+    if given.few_bits:
+        for variant in FEW_BITS:
+            models = {FLOAT_MODEL: model, variant: with_few_bits(model, variant)}
+            for threads in given.threads:
+                yield from _timed_few_bits(transformer, runs, variant, models, provider, threads, given, say)
+        return
     for variant in variants(given):
         # As Optimum does, nothing optimizes the model before.
         models = {FLOAT_MODEL: model, variant: quantized(model, variant, folder, is_optimized_before=False)}
@@ -76,6 +115,8 @@ def _transformer(transformer: Transformer, runs: list[Run], given: argparse.Name
 
 
 def variants(given: argparse.Namespace) -> tuple[str, ...]:
+    if given.few_bits:
+        return FEW_BITS
     return (INT8, UINT8, INT8_PER_CHANNEL) if given.per_channel else (INT8, UINT8)
 
 
@@ -98,15 +139,28 @@ def _row(m: Measured) -> list[str]:
     return [m.facts["network"], m.facts["variant"], *cells, *ratios, *differ]
 
 
+def _few_bits_row(m: Measured) -> list[str]:
+    cells = [median_and_least(m, peer, 1e-3) for peer in (FLOAT_MODEL, RUNTIME, PROVIDER)]
+    ratios = times(m, RUNTIME, PROVIDER), times(m, FLOAT_MODEL, PROVIDER)
+    errors = [f"{100 * m.facts['errors'][f'{peer} from {of}']:.3g} %" for of in ("float", "level 0") for peer in (RUNTIME, PROVIDER)]
+    return [m.facts["network"], m.facts["variant"], *cells, *ratios, *errors]
+
+
 def tables(results: list[Measured]) -> dict[str, list[str]]:
-    """The goal, a table for each number of threads, and where the time goes."""
+    """The goal, a table for each number of threads, and where the time goes; and a table of weights of few bits."""
+    few_bits = [m for m in results if "errors" in m.facts]
     timed, spent = ([m for m in results if fact in m.facts] for fact in ("kind", "operators"))
-    result = {"transformers goals": goals(timed, [], None)}
+    result = {"transformers goals": goals(timed, [], None)} if timed else {}
     for threads, some in by_threads(timed).items():
         header = [f"{threads_label(threads)}, ms (least)", "weights", FLOAT_MODEL, RUNTIME, UNFUSED.name,
                   "dynquant's provider", "provider, times ONNX Runtime", f"times that {UNFUSED.name}",
                   "times the float model", "differs by", "ONNX Runtime from float", "provider from float"]  # fmt: skip
         result[f"transformers {threads}"] = table(header, list(map(_row, some)))
+    for threads, some in by_threads(few_bits).items():
+        header = [f"{threads_label(threads)}, ms (least)", "weights", FLOAT_MODEL, RUNTIME, "dynquant's provider",
+                  "provider, times ONNX Runtime", "times the float model", "error from float: ONNX Runtime", "provider",
+                  "from level 0: ONNX Runtime", "provider"]  # fmt: skip
+        result[f"transformers few bits {threads}"] = table(header, list(map(_few_bits_row, some)))
     if spent:
         result["transformers time"] = time_left_table(spent, 6)
     return result
