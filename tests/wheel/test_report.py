@@ -157,6 +157,37 @@ class Drawn(unittest.TestCase):
         self.assertEqual(inputs.make([one], given)["x"].shape, (2, 3))
 
 
+    def cached(self, tokens="tokens", total="total"):
+        """Inputs of a decoder, as they are declared."""
+        shapes = {"input_ids": ["batch", tokens], "attention_mask": ["batch", total], "position_ids": ["batch", tokens]}
+        declared = [types.SimpleNamespace(name=name, shape=s, type="tensor(int64)") for name, s in shapes.items()]
+        cache = "past_key_values.0.key", "past_key_values.0.value"
+        return declared + [types.SimpleNamespace(name=n, shape=["batch", 2, "past", 8], type="tensor(float)") for n in cache]
+
+    def test_a_cache_is_followed_by_one_token(self):
+        for total in ("total", "past + 1", None):
+            made = inputs.make(self.cached(total=total), {})
+            self.assertEqual(made["input_ids"].shape, (1, 1))
+            self.assertEqual(made["attention_mask"].tolist(), [[1] * 129])
+            self.assertEqual(made["position_ids"].tolist(), [[128]])
+            self.assertEqual(made["past_key_values.0.value"].shape, (1, 2, 128, 8))
+
+    def test_extents_of_one_name_are_equal(self):
+        declared = self.cached()
+        given = inputs.read("m", declared, ["input_ids=2x3", "past_key_values.0.value=2x2x4x8"], [])
+        made = inputs.make(declared, given)
+        self.assertEqual(made["past_key_values.0.key"].shape, (2, 2, 4, 8))
+        self.assertEqual(made["attention_mask"].tolist(), [[1] * 7] * 2)
+        self.assertEqual(made["position_ids"].tolist(), [[4, 5, 6]] * 2)
+
+    def test_a_mask_without_cache_needs_its_extent(self):
+        declared = self.cached()[:2]
+        with self.assertRaisesRegex(Refusal, "input 'input_ids' has the shape .batch, tokens.: give its extents"):
+            inputs.make(declared, {})
+        given = inputs.read("m", self.cached("tokens", "tokens")[:2], ["input_ids=1x5"], [])
+        self.assertEqual(inputs.make(self.cached("tokens", "tokens")[:2], given)["attention_mask"].shape, (1, 5))
+
+
 class Sentence(unittest.TestCase):
     def test_whether_it_pays(self):
         """It is of the medians that the table shows: where they are 7.36 and 6.55, the ratios of the rounds are 1.12, 0.94

@@ -37,14 +37,77 @@ def read(model: str, declared: list, shapes: list[str], files: list[str]) -> Giv
     return given
 
 
+PAST, NEW = 128, 1  # tokens of a model with a cache
+
+
 def make(declared: list, given: Given) -> dict[str, numpy.ndarray]:
     random = numpy.random.default_rng(0)
+    shapes, past = _shapes(declared, given)
     result = {}
     for one in declared:
         value = given.get(one.name)
-        shape = value if value is not None else _known(one)
-        result[one.name] = value if isinstance(value, numpy.ndarray) else _draw(random, one, shape)
+        if isinstance(value, numpy.ndarray):
+            result[one.name] = value
+        elif past is not None and one.type in ("tensor(int32)", "tensor(int64)") and one.name in ORDERED:
+            result[one.name] = _ordered(one, shapes[one.name], past)
+        else:
+            result[one.name] = _draw(random, one, shapes[one.name])
     return result
+
+
+MASK, POSITIONS = "attention_mask", "position_ids"
+TOKENS = "input_ids", "inputs_embeds"
+ORDERED = MASK, POSITIONS
+
+
+def _ordered(one: object, shape: tuple[int, ...], past: int) -> numpy.ndarray:
+    """The mask hides nothing, and positions are those behind the cache: models compute lengths and rows of tables of
+    them."""
+    _refuse_large(one, shape)
+    if one.name == MASK:
+        return numpy.ones(shape, TYPES[one.type])
+    return numpy.broadcast_to(numpy.arange(past, past + shape[-1], dtype=TYPES[one.type]), shape).copy()
+
+
+def _shapes(declared: list, given: Given) -> tuple[dict[str, tuple[int, ...]], int | None]:
+    """Of each input, and of a model with a cache how many tokens that holds. Extents of one name are equal."""
+    by_name: dict[str, int] = {}
+    known = {}
+    for one in declared:
+        if (value := given.get(one.name)) is not None:
+            known[one.name] = value.shape if isinstance(value, numpy.ndarray) else value
+            for extent, number in zip(one.shape, known[one.name]):  # an unknown rank takes any
+                if isinstance(extent, str):
+                    by_name.setdefault(extent, number)
+    left = {one.name: list(one.shape) for one in declared if one.name not in known}
+
+    def fill(name: str, axis: int, number: int) -> int:
+        """The extent, which is `number` if nothing else says it."""
+        if name not in left:
+            return known[name][axis]
+        extent = left[name][axis]
+        if not isinstance(extent, int):
+            left[name][axis] = number = by_name.setdefault(extent, number) if extent else number
+            return number
+        return extent
+
+    for name, shape in left.items():
+        if shape:
+            fill(name, 0, 1)
+    caches = [one.name for one in declared if one.name.startswith("past") and len(one.shape) >= 4]
+    past = None
+    if caches:
+        lengths = {name: fill(name, -2, PAST) for name in caches}
+        past = next((length for name, length in lengths.items() if "encoder" not in name), lengths[caches[0]])
+        ranks = {one.name: len(one.shape) for one in declared}
+        tokens = next((fill(name, 1, NEW) for name in TOKENS if ranks.get(name, 0) >= 2), NEW)
+        for name, length in ((MASK, past + tokens), (POSITIONS, tokens)):
+            if ranks.get(name, 0) >= 2:
+                fill(name, -1, length)
+    for one in declared:
+        if one.name in left:
+            known[one.name] = _known(one, [by_name.get(extent, extent) for extent in left[one.name]])
+    return known, past
 
 
 def _split(option: str, text: str, model: str, names: list[str]) -> tuple[str, str]:
@@ -94,8 +157,8 @@ def _array(option: str, text: str, value: str, one: object) -> numpy.ndarray:
     return array
 
 
-def _known(one: object) -> tuple[int, ...]:
-    shape = [1 if i == 0 and not isinstance(extent, int) else extent for i, extent in enumerate(one.shape)]
+def _known(one: object, shape: list) -> tuple[int, ...]:
+    """shape: the declared one, of which extents are filled in."""
     if not all(isinstance(extent, int) for extent in shape):
         raise Refusal(
             f"input '{one.name}' has the shape {_text(one.shape)}: give its extents, --shape {one.name}="
@@ -108,11 +171,15 @@ def _text(shape: object) -> str:
     return "[" + ", ".join("?" if extent is None else str(extent) for extent in shape) + "]"
 
 
+def _refuse_large(one: object, shape: tuple[int, ...]) -> None:
+    if math.prod(shape) > 2**31:
+        raise Refusal(f"input '{one.name}': expected at most 2^31 elements, given the shape {_text(shape)}")
+
+
 def _draw(random: numpy.random.Generator, one: object, shape: tuple[int, ...]) -> numpy.ndarray:
     if one.type not in TYPES:
         raise Refusal(f"input '{one.name}' is a {one.type}, which cannot be drawn: expected one of {', '.join(TYPES)}")
-    if math.prod(shape) > 2**31:
-        raise Refusal(f"input '{one.name}': expected at most 2^31 elements, given the shape {_text(shape)}")
+    _refuse_large(one, shape)
     kind = TYPES[one.type]
     try:
         if issubclass(kind, numpy.floating):
