@@ -162,7 +162,8 @@ class Drawn(unittest.TestCase):
         shapes = {"input_ids": ["batch", tokens], "attention_mask": ["batch", total], "position_ids": ["batch", tokens]}
         declared = [types.SimpleNamespace(name=name, shape=s, type="tensor(int64)") for name, s in shapes.items()]
         cache = "past_key_values.0.key", "past_key_values.0.value"
-        return declared + [types.SimpleNamespace(name=n, shape=["batch", 2, "past", 8], type="tensor(float)") for n in cache]
+        shape = ["batch", 2, "past", 8]
+        return declared + [types.SimpleNamespace(name=n, shape=shape, type="tensor(float)") for n in cache]
 
     def test_a_cache_is_followed_by_one_token(self):
         for total in ("total", "past + 1", None):

@@ -17,8 +17,8 @@ with the provider and without it, on one thread and on all, by turns, and says i
 USAGE = """%(prog)s MODEL.onnx [options]
        %(prog)s --per-row IN.onnx OUT.onnx"""
 INPUTS = """Inputs are drawn: floats are normally distributed, integers are 0 and 1. Their shapes are the model's; an
-unknown first extent is 1, and extents of one name are equal. A model whose inputs past... are a cache takes one new token
-after 128: attention_mask is ones, and position_ids are those behind the cache."""
+unknown first extent is 1, and extents of one name are equal. A model with a cache, inputs named past..., takes one
+new token after 128: attention_mask is ones, and position_ids are those behind the cache."""
 
 
 def arguments() -> argparse.ArgumentParser:
