@@ -153,6 +153,8 @@ class Layer:
             spatial[-1] += int(random.integers(0, 80)) if random.random() < 0.2 else 0
             x_shape = (up_to(3), inputs * self.group, *spatial)
         self.auto_pad = str(random.choice(["NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"]))
+        if self.auto_pad.startswith("SAME") and any(s > (k - 1) * d + 1 for s, k, d in zip(self.strides, kernel, self.dilations)):
+            self.auto_pad = "VALID"  # the provider leaves such a layer
         self.pads = [int(random.integers(0, k + 1)) for k in [*kernel, *kernel]]
         products = math.prod([*x_shape, *kernel]) / math.prod(self.strides)  # for each filter of a group, about
         filters = max(1, min(filters, int(MOST_PRODUCTS / products)))

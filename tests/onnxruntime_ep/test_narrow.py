@@ -379,6 +379,20 @@ class Narrow(unittest.TestCase):
                 given = run(m.SerializeToString(), {"x": x}, threads=1 + i % 3)[0]
                 self.assert_near(layer, np.moveaxis(given, 1, -1), np.moveaxis(x, 1, -1))
 
+    def test_padding_that_leaves_out_elements(self):
+        """Of 1 to 8 and every fourth one SAME_UPPER takes the second and the sixth in ONNX Runtime, which computes such layers itself."""
+        x = np.arange(1, 9, dtype=F).reshape(1, 1, 8)
+        attributes = {"strides": [4], "auto_pad": "SAME_UPPER"}
+        narrow = [helper.make_node("DequantizeLinear", ["w", "s"], ["f"]), helper.make_node("Conv", ["x", "f"], ["y"], "c", **attributes)]
+        integers = [helper.make_node("ConvInteger", ["x", "w"], ["y"], "c", **attributes)]
+        for nodes, kind, w in ((narrow, T.FLOAT, np.int8(1)), (integers, T.UINT8, np.uint8(1))):
+            constants = {"w": np.full((1, 1, 1), w)} | ({"s": F(1)} if nodes is narrow else {})
+            m = model(nodes, {"x": (kind, [1, 1, 8])}, {"y": (T.FLOAT if nodes is narrow else T.INT32, None)}, 21, constants)
+            with self.subTest(nodes[-1].op_type):
+                self.assertEqual(run(m, {"x": x.astype(helper.tensor_dtype_to_np_dtype(kind))})[0].ravel().tolist(), [2, 6])
+                lines = log(m, claim="all")
+                self.assertIn(f"leaves 'c' ({nodes[-1].op_type}): its auto_pad may leave out elements of its input", lines)
+
     def test_convolutions_of_several_taps(self):
         """Beside exact sums of what windows meet, by the bound of a product of as many rows."""
         for i in range(24):
@@ -390,6 +404,7 @@ class Narrow(unittest.TestCase):
             layer = Layer(random, "MatMul", [*CODES, *FLOATS][i % 6], ["tensor", "columns"][i // 6 % 2], transposed=True,
                           inner=channels * math.prod(kernel), columns=filters * group, step=["", "Relu"][i % 2])
             if i % 4 == 3:
+                strides = [min(s, (k - 1) * d + 1) for s, k, d in zip(strides, kernel, dilations, strict=True)]
                 pads = [same_pads(*of, upper=True) for of in zip(extents, kernel, strides, dilations, strict=True)]
                 padding = {"auto_pad": "SAME_UPPER"}
             else:

@@ -162,8 +162,8 @@ enum class form { rows, cols, short_groups, segs1, segs2, segs4 };
 /// of 8 bits and fewer, as bytes.
 enum class access { as_is, of_f16, of_bf16, to_f16, to_bf16, to_codes, f16_to_codes, bf16_to_codes };
 
-/// One formula between two types, by form and access. Null: not available. Most have few or none, and tables have many of
-/// these.
+/// One formula between two types, by form and access. Null: not available. Most have few or none, and tables have many
+/// of these.
 class microkernels {
   public:
     [[gnu::always_inline]] constexpr microkernel at(form f, access a = access::as_is) const {

@@ -19,6 +19,19 @@ bool is_used(const value &v) {
     return v.is_seen_outside || !v.consumers.empty();
 }
 
+constexpr const char *crops = "its auto_pad may leave out elements of its input";
+
+/// Whether the padding of auto_pad may be negative: strides go beyond what a window meets. ONNX Runtime, up to 1.32.0,
+/// begins later in x then, where layers begin at its first element.
+bool may_crop(const node &convolution, const dims &weights) {
+    using integers = std::vector<std::int64_t>;
+    if (!convolution.get("auto_pad", std::string()).starts_with("SAME")) return false;
+    const auto strides = convolution.get("strides", integers {}), dilations = convolution.get("dilations", integers {});
+    for (std::size_t i = 0; i < strides.size() && i + 2 < weights.size(); ++i)
+        if (strides[i] > 1 + (weights[i + 2] - 1) * (i < dilations.size() ? dilations[i] : 1)) return true;
+    return false;
+}
+
 /// A layer that can be claimed.
 match_result find_claimable_layer(const graph &g, std::size_t product, const std::vector<bool> &is_claimed) {
     const auto &n = g.nodes[product];
@@ -28,6 +41,7 @@ match_result find_claimable_layer(const graph &g, std::size_t product, const std
     const auto &weights = g.input(n, 1).known->shape;
     if (weights.size() < 2 || (has_several_matrices(g, n) && volume(weights) == 0))
         return {std::nullopt, concat("its weights have shape ", to_string(weights))};
+    if (n.is(op::conv_integer) && may_crop(n, weights)) return {std::nullopt, crops};
     if (has_several_matrices(g, n) && result.found->scales_by_row)
         return {std::nullopt, "its weights are several matrices, and rows have scales of their own"};
     take_heads(g, *result.found, is_claimed);
@@ -115,6 +129,7 @@ class finder {
             if (!layers::match::is_weight_only_product(g_, g_.nodes[i])) continue;
             auto m = find_layer(g_, i, is_claimed_);
             if (m.found) m.reason = fused_by_ort(g_, *m.found);
+            if (m.found && g_.nodes[i].is(op::conv) && may_crop(g_.nodes[i], m.found->weights.shape)) m.reason = crops;
             if (m.found && m.reason.empty()) m.reason = choose_x(*m.found);
             if (!take(i, m)) continue;
             add({m.found->nodes, {*m.found}});

@@ -1,7 +1,7 @@
 // block_panels.hpp by plain loops, for processors without AVX2 and other architectures.
 
-#include "layers/gemm/by_blocks/isa/multiply_blocks.hpp"
 #include "targets/scalar.hpp"
+#include "layers/gemm/by_blocks/isa/multiply_blocks.hpp"
 
 namespace dynquant::layers {
 namespace {
