@@ -1,7 +1,6 @@
 // src/layers/gemm/by_blocks: products by constant weights of 4 or 8 bits, of x that is quantized on the fly to 8 bits
-// in the blocks of rows in which the weights have their scales: what ONNX Runtime's MatMulNBits computes at accuracy
-// level
-// 4. isa/ has the loops. Start here.
+// in the blocks of rows in which the weights have their scales. ONNX Runtime's MatMulNBits computes so at accuracy
+// level 4. isa/ has the loops. Start here.
 #pragma once
 
 #include <cstdint>
