@@ -217,22 +217,19 @@ constexpr std::int64_t weight_only_shapes[][3] = {{1, 37, 70}, {1, 1103, 9}, {2,
         {5, 7, 140}, {6, 41, 17}, {9, 100, 24}, {12, 33, 65}, {13, 40, 80}, {26, 96, 50}, {97, 20, 100},
         {200, 64, 180}};
 
-group weight_only_products(int times) {
-    group g {"layers.narrow", sets_named({"scalar", "avx2", "avx512"}), {}};
-    for (const auto type :
-            {data_type::s8, data_type::u8, data_type::s4, data_type::u4, data_type::f8_e4m3, data_type::f8_e5m2}) {
+/// A cell for each type. choose: draws the rest of a plan.
+template <typename Choose>
+group of_weight_types(
+        const std::string &name, const sets &by, const std::vector<data_type> &types, int times, const Choose &choose) {
+    group g {name, by, {}};
+    for (const auto type : types) {
         auto &c = g.cells.emplace_back();
         c.name = concat(g.name, '/', to_string(type));
         for (int i = 0; i < times; ++i)
             for (const auto &[rows, inner, columns] : weight_only_shapes) {
                 drawing draw(concat(c.name, i, ' ', rows));
                 weight_only_plan p {type, rows, inner, columns};
-                p.block = draw.one_of({std::int64_t {1}, std::int64_t {2}, std::int64_t {5}, std::int64_t {16},
-                        std::int64_t {32}, inner, inner + 7, inner / 2 + 1});
-                p.is_by_column = draw.coin();
-                p.has_zero_points = type != data_type::f8_e4m3 && type != data_type::f8_e5m2 && draw.coin();
-                p.is_convolution = draw.number(0, 3) == 0;
-                p.is_transposed = p.is_convolution || draw.coin();
+                choose(p, draw);
                 p.floats = draw.one_of({reals::any, reals::ties, reals::wild});
                 p.steps = &chains()[static_cast<std::size_t>(draw.coin() ? 0 : draw.number(0, 8))];
                 c.statements.push_back(statement_of(p));
@@ -241,26 +238,29 @@ group weight_only_products(int times) {
     return g;
 }
 
+group weight_only_products(int times) {
+    using enum data_type;
+    return of_weight_types("layers.narrow", sets_named({"scalar", "avx2", "avx512"}),
+            {s8, u8, s4, u4, f8_e4m3, f8_e5m2}, times, [](weight_only_plan &p, drawing &draw) {
+                p.block = draw.one_of({std::int64_t {1}, std::int64_t {2}, std::int64_t {5}, std::int64_t {16},
+                        std::int64_t {32}, p.inner, p.inner + 7, p.inner / 2 + 1});
+                p.is_by_column = draw.coin();
+                p.has_zero_points = p.type != f8_e4m3 && p.type != f8_e5m2 && draw.coin();
+                p.is_convolution = draw.number(0, 3) == 0;
+                p.is_transposed = p.is_convolution || draw.coin();
+            });
+}
+
 /// Products of x that is quantized in blocks.
 group block_products(int times) {
-    group g {"layers.blocks", sets_named({"scalar", "avx2", "avx2_vnni", "avx512_vnni"}), {}};
-    for (const auto type : {data_type::s8, data_type::u8, data_type::s4, data_type::u4}) {
-        auto &c = g.cells.emplace_back();
-        c.name = concat(g.name, '/', to_string(type));
-        for (int i = 0; i < times; ++i)
-            for (const auto &[rows, inner, columns] : weight_only_shapes) {
-                drawing draw(concat(c.name, i, ' ', rows));
-                weight_only_plan p {type, rows, inner, columns};
+    using enum data_type;
+    return of_weight_types("layers.blocks", sets_named({"scalar", "avx2", "avx2_vnni", "avx512_vnni"}),
+            {s8, u8, s4, u4}, times, [](weight_only_plan &p, drawing &draw) {
                 p.quantizes_x = p.is_by_column = true;
                 p.block = std::int64_t {16} << draw.number(0, 4);
                 p.has_zero_points = draw.coin();
                 p.is_transposed = draw.coin();
-                p.floats = draw.one_of({reals::any, reals::ties, reals::wild});
-                p.steps = &chains()[static_cast<std::size_t>(draw.coin() ? 0 : draw.number(0, 8))];
-                c.statements.push_back(statement_of(p));
-            }
-    }
-    return g;
+            });
 }
 
 } // namespace
