@@ -15,10 +15,26 @@ using sixteen_bytes = std::uint8_t __attribute__((vector_size(16)));
 /// At most sixteen bytes; beyond `size` they are 0.
 inline sixteen_bytes load_bytes(const std::byte *from, std::int64_t size) {
     sixteen_bytes result = {};
-    if (size >= 16)
+    if (size >= 16) {
         std::memcpy(&result, from, sizeof result); // of known size: one load
-    else if (size > 0)
-        std::memcpy(&result, from, static_cast<std::size_t>(size));
+    } else if (size > 0) {
+        const auto load = [&](auto value, std::int64_t at) -> std::uint64_t {
+            std::memcpy(&value, from + at, sizeof value);
+            return value;
+        };
+        std::uint64_t halves[2] = {}; // each of loads that overlap
+        if (size >= 8) {
+            halves[0] = load(std::uint64_t {}, 0);
+            if (size > 8) halves[1] = load(std::uint64_t {}, size - 8) >> 8 * (16 - size);
+        } else if (size >= 4) {
+            halves[0] = load(std::uint32_t {}, 0) | load(std::uint32_t {}, size - 4) << 8 * (size - 4);
+        } else {
+            halves[0] = load(std::uint8_t {}, 0) | load(std::uint8_t {}, size / 2) << 8 * (size / 2)
+                    | load(std::uint8_t {}, size - 1) << 8 * (size - 1);
+        }
+        using two_halves = std::uint64_t __attribute__((vector_size(16)));
+        result = reinterpret_cast<sixteen_bytes>(two_halves {halves[0], halves[1]}); // not by way of memory
+    }
     return result;
 }
 inline void store_bytes(void *to, sixteen_bytes x, std::int64_t size) {

@@ -8,6 +8,8 @@
 #include <emmintrin.h>
 #endif
 
+#include "targets/sixteen_bytes.hpp"
+
 namespace dynquant::simd {
 namespace {
 
@@ -16,18 +18,13 @@ inline std::int64_t sum_of_bytes(const std::byte *x, std::int64_t count, std::ui
     std::int64_t total = 0, k = 0;
 #if defined(__SSE2__)
     auto sums = _mm_setzero_si128();
-    for (; k + 16 <= count; k += 16) {
-        const auto bytes = _mm_loadu_si128(reinterpret_cast<const __m128i *>(x + k));
+    for (; k < count; k += 16) {
+        const auto bytes = reinterpret_cast<__m128i>(load_bytes(x + k, count - k));
         const auto flipped = _mm_xor_si128(bytes, _mm_set1_epi8(static_cast<char>(flip)));
         sums = _mm_add_epi64(sums, _mm_sad_epu8(flipped, _mm_setzero_si128()));
     }
-    if (k + 8 <= count) {
-        const auto bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i *>(x + k));
-        const auto flips = _mm_move_epi64(_mm_set1_epi8(static_cast<char>(flip))); // zeros in the upper half
-        sums = _mm_add_epi64(sums, _mm_sad_epu8(_mm_xor_si128(bytes, flips), _mm_setzero_si128()));
-        k += 8;
-    }
     total = _mm_cvtsi128_si64(_mm_add_epi64(sums, _mm_unpackhi_epi64(sums, sums)));
+    total -= (k - count) * flip; // of zeros behind the last byte
 #endif
     for (; k < count; ++k)
         total += std::to_integer<std::uint8_t>(x[k]) ^ flip;
