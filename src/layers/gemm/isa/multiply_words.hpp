@@ -7,6 +7,7 @@
 
 #include "elements/ceil_div.hpp"
 #include "layers/gemm/isa/multiply_panels.hpp"
+#include "targets/sixteen_bytes.hpp"
 
 namespace dynquant::layers {
 namespace {
@@ -39,17 +40,47 @@ struct alignas(64) widened_rows {
         for (; count >= width; count -= width, from += width, to += width)
             V::store(to, V::template load_words<x_is_signed>(from));
         if (count == 0) return;
-        std::byte rest[width] = {};
-        std::memcpy(rest, from, static_cast<std::size_t>(count));
+        std::byte rest[width];
+        for (std::int64_t i = 0; i < width; i += 16)
+            simd::store_bytes(rest + i, simd::load_bytes(from + i, count - i), 16);
         V::store(to, V::template load_words<x_is_signed>(rest));
     }
 };
 
-/// Adds the products of `count` elements to rows of y, or sets these.
+/// What sums of rows from `row` on and of columns from `first` on become. They are in registers.
+template <typename V, int rows, int vectors>
+[[gnu::always_inline]] inline void end_tile(const panel_product &p, const indirect_rows &x, std::int64_t row,
+        std::int64_t first, typename V::integers (&sums)[rows][vectors]) {
+    const auto &ending = x.ending;
+    if (ending.initial)
+        unroll<vectors>([&](int v) __attribute__((always_inline)) {
+            const auto initial = V::load(ending.initial + first + v * V::lanes);
+            unroll<rows>([&](int r) __attribute__((always_inline)) { sums[r][v] = V::add(sums[r][v], initial); });
+        });
+    if (p.zero_points)
+        unroll<vectors>([&](int v) __attribute__((always_inline)) {
+            const auto zero_points = V::load(p.zero_points + first + v * V::lanes);
+            unroll<rows>([&](int r) __attribute__((always_inline)) {
+                sums[r][v] = V::subtract(sums[r][v], V::multiply(zero_points, V::splat(x.sums[row + r])));
+            });
+        });
+    if (ending.factors)
+        unroll<vectors>([&](int v) __attribute__((always_inline)) {
+            unroll<rows>([&](int r) __attribute__((always_inline)) {
+                sums[r][v] = to_floats<V>(ending, first + v * V::lanes, sums[r][v]);
+            });
+        });
+}
+
+/// Multiplies elements [begin, end) of rows by a panel. y: of the first row and the panel's first column, which has the
+/// sums of the elements before.
 template <typename V, int vectors, int rows>
-void multiply_words(const widened_rows<V, rows> &x, std::int64_t count, const std::int8_t *weights, bool adds,
-        std::int64_t columns, std::int32_t *y, std::int64_t y_stride) {
+void multiply_words(const panel_product &p, const indirect_rows &from, std::int64_t row, std::int64_t panel,
+        const widened_rows<V, rows> &x, std::int64_t begin, std::int64_t end, std::int32_t *y, std::int64_t y_stride) {
     constexpr std::int64_t panel_columns = vectors * V::lanes;
+    const auto first = panel * panel_columns, columns = p.columns - first, count = end - begin;
+    const auto *weights = p.weights + panel * p.panel_bytes + begin * panel_columns;
+    const bool adds = begin > 0, is_last = end * panel_columns == p.panel_bytes;
     alignas(64) std::int32_t padded[rows][panel_columns]; // of a panel whose last columns are padding
     const auto copied = columns < panel_columns ? static_cast<std::size_t>(columns) * sizeof *y : 0;
     auto *const sums_at = copied != 0 ? padded[0] : y;
@@ -76,6 +107,7 @@ void multiply_words(const widened_rows<V, rows> &x, std::int64_t count, const st
                             __attribute__((always_inline)) { sums[r][v] = V::dot_pairs(sums[r][v], broadcast, w[v]); });
         });
     }
+    if (is_last) end_tile<V>(p, from, row, first, sums);
     unroll<rows>([&](int r) __attribute__((always_inline)) {
         unroll<vectors>([&](int v)
                         __attribute__((always_inline)) { V::store(sums_at + r * stride + v * V::lanes, sums[r][v]); });
@@ -100,13 +132,9 @@ struct by_words {
             const auto end = std::min(begin + widened.most, all);
             widened.template load<x_is_signed>(p, x, row, begin, end);
             for (auto panel = panels.begin; panel < panels.end; ++panel)
-                multiply_words<V, vectors, rows>(widened, end - begin,
-                        p.weights + panel * p.panel_bytes + begin * columns, begin > 0, p.columns - panel * columns,
-                        y + panel * columns, y_stride);
+                multiply_words<V, vectors, rows>(p, x, row, panel, widened, begin, end, y + panel * columns, y_stride);
             begin = end;
         } while (begin < all);
-        const auto first = panels.begin * columns, behind = std::min(panels.end * columns, p.columns);
-        end_sums<V>(p, x, row, rows, first, behind - first, y - row * y_stride, y_stride);
     }
 };
 
