@@ -21,6 +21,26 @@ namespace {
     return two | odd;
 }
 
+/// The products of rows of x and a panel's excess.
+template <typename V, std::uint8_t flip, int rows, std::size_t columns>
+[[gnu::always_inline]] inline void add_up_excess(const panel_product &p, const indirect_rows &from,
+        std::int64_t first_row, std::int64_t panel, std::int32_t (&to)[rows][columns]) {
+#pragma GCC unroll 12
+    for (std::size_t i = 0; i < rows * columns; i += V::lanes) // not memset(), for which g++ takes slow REP STOS
+        V::store(to[0] + i, V::splat(0));
+    for (auto i = p.excess.begin[panel]; i < p.excess.begin[panel + 1]; ++i) {
+        const auto e = p.excess.weights[i];
+        const auto *const x = from.lines[e.line] + first_row * from.stride + e.index;
+#pragma GCC unroll 6
+        for (int r = 0; r < rows; ++r) {
+            const auto element = std::to_integer<std::int32_t>(x[r * from.stride]) ^ flip;
+            auto &sum = to[r][e.column];
+            sum = static_cast<std::int32_t>(
+                    static_cast<std::uint32_t>(sum) + static_cast<std::uint32_t>(element * e.value));
+        }
+    }
+}
+
 /// Multiplies `rows` rows of x by a panel. The sums stay in registers, so all loops over them must be unrolled.
 template <typename V, int vectors, int rows, bool x_is_signed>
 void multiply_rows(const panel_product &p, const indirect_rows &from, std::int64_t first_row, std::int64_t panel,
@@ -29,6 +49,10 @@ void multiply_rows(const panel_product &p, const indirect_rows &from, std::int64
     constexpr std::uint32_t flip = x_is_signed ? 0x80808080 : 0; // flipping the sign bit turns s8 into u8, 128 more
     const auto first = panel * panel_columns, inner = p.line_inner, whole = inner / 4 * 4;
     const auto stride = from.stride, offset = first_row * stride;
+    // Products of excess, which are computed first: vectors loaded soon after parts of them were stored would wait.
+    alignas(64) std::int32_t of_excess[V::dot_saturates ? rows : 1][panel_columns];
+    const bool has_excess = V::dot_saturates && p.excess.begin[panel] < p.excess.begin[panel + 1];
+    if (has_excess) add_up_excess<V, static_cast<std::uint8_t>(flip)>(p, from, first_row, panel, of_excess);
     // others: a second set of sums, so that few sums are no single chain of V::dot(). With AVX2 the chain is one
     // addition, and they would not fit in registers.
     constexpr bool is_small = rows * vectors <= 8, has_others = is_small && !V::dot_saturates;
@@ -97,12 +121,15 @@ void multiply_rows(const panel_product &p, const indirect_rows &from, std::int64
             for (int v = 0; v < vectors; ++v)
                 sums[r][v] = V::add(sums[r][v], others[r][v]);
 
+    if (has_excess)
+#pragma GCC unroll 6
+        for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 4
+            for (int v = 0; v < vectors; ++v)
+                sums[r][v] = V::add(sums[r][v], V::load(of_excess[r] + v * V::lanes));
     const auto columns = p.columns - first;
     y += first;
-    const auto &ending = from.ending;
-    // Products of excess are added to what is stored.
-    const bool has_excess = V::dot_saturates && p.excess.begin[panel] < p.excess.begin[panel + 1];
-    if (!x_is_signed && ending.factors && !has_excess)
+    if (const auto &ending = from.ending; !x_is_signed && ending.factors)
 #pragma GCC unroll 6
         for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 4
@@ -119,26 +146,6 @@ void multiply_rows(const panel_product &p, const indirect_rows &from, std::int64
 #pragma GCC unroll 4
             for (int v = 0; v < vectors; ++v)
                 if (v * V::lanes < columns) V::store_partial(to + v * V::lanes, columns - v * V::lanes, sums[r][v]);
-    }
-    if constexpr (V::dot_saturates) {
-        for (auto i = p.excess.begin[panel]; i < p.excess.begin[panel + 1]; ++i) {
-            const auto e = p.excess.weights[i];
-            const auto *const x = from.lines[e.line] + offset + e.index;
-#pragma GCC unroll 6
-            for (int r = 0; r < rows; ++r) {
-                const auto element = std::to_integer<std::int32_t>(x[r * stride]) ^ static_cast<std::uint8_t>(flip);
-                auto &sum = y[r * y_stride + e.column];
-                sum = static_cast<std::int32_t>(
-                        static_cast<std::uint32_t>(sum) + static_cast<std::uint32_t>(element * e.value));
-            }
-        }
-        if (!x_is_signed && ending.factors && has_excess)
-            for (int r = 0; r < rows; ++r)
-                for (int v = 0; v < vectors && v * V::lanes < columns; ++v) {
-                    auto *const to = y + r * y_stride + v * V::lanes;
-                    const auto count = columns - v * V::lanes;
-                    V::store_partial(to, count, to_floats<V>(ending, first + v * V::lanes, V::load_partial(to, count)));
-                }
     }
 }
 
