@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <ostream>
 #include <string>
 #include <type_traits>
@@ -170,7 +171,8 @@ TEST_P(panels, more_than_a_chunk_and_many_rows) {
 
 /// Compares what zero points and an ending make of sums with each operation by itself, all panels at once.
 template <typename X>
-void expect_ended(const panel_loop &kind, const extents &e, bool has_initial, bool has_floats) {
+void expect_ended(
+        const panel_loop &kind, const extents &e, bool has_initial, bool has_floats, bool is_clipped = false) {
     std::vector<X> x;
     for (std::int64_t i = 0; i < e.rows * e.line; ++i)
         x.push_back(static_cast<X>(i * 37 % 256));
@@ -192,6 +194,11 @@ void expect_ended(const panel_loop &kind, const extents &e, bool has_initial, bo
     product.sum_rows(rows, {0, e.rows}, sums.data());
     if (has_initial) rows.ending.initial = initial.data();
     if (has_floats) rows.ending = {rows.ending.initial, factors.data(), summands.data()};
+    if (is_clipped) {
+        factors.front() = std::numeric_limits<float>::quiet_NaN(); // stays
+        rows.ending.lower = -2e5F;
+        rows.ending.upper = 3e5F;
+    }
     std::vector<std::int32_t> y(static_cast<std::size_t>(e.rows * (e.columns + 3)), 77), expected = y;
     product.run(rows, {0, product.panels()}, y.data(), e.columns + 3);
     for (std::int64_t m = 0; m < e.rows; ++m)
@@ -205,12 +212,14 @@ void expect_ended(const panel_loop &kind, const extents &e, bool has_initial, bo
             to = static_cast<std::int32_t>(static_cast<std::uint32_t>(sum));
             if (!has_floats) continue;
             const volatile float scaled = static_cast<float>(to) * factors[of_column]; // no fused operation
-            const float result = scaled + summands[of_column];
+            float result = scaled + summands[of_column];
+            if (is_clipped && result < -2e5F) result = -2e5F;
+            if (is_clipped && result > 3e5F) result = 3e5F;
             std::memcpy(&to, &result, sizeof to);
         }
     EXPECT_EQ(y, expected) << e.rows << " rows of " << e.line << " by " << e.columns
                            << (std::is_signed_v<X> ? ", s8" : ", u8") << (has_initial ? ", initial sums" : "")
-                           << (has_floats ? ", floats" : "");
+                           << (has_floats ? ", floats" : "") << (is_clipped ? ", clipped" : "");
 }
 
 TEST_P(panels, endings_and_zero_points_of_weights) {
@@ -222,6 +231,7 @@ TEST_P(panels, endings_and_zero_points_of_weights) {
                 for (const bool has_initial : {false, true})
                     for (const bool has_floats : {false, true})
                         expect_ended<std::uint8_t>(kind(), e, has_initial, has_floats);
+                expect_ended<std::uint8_t>(kind(), e, false, true, true);
             }
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "parallel/parallel.hpp"
 #include "targets/features.hpp"
@@ -23,11 +24,14 @@ struct excess_weights {
 /// What sums start from and become where they are stored, with parameters of each column that are readable for 64 more.
 struct sums_ending {
     const std::int32_t *initial = nullptr; // in place of panel_product::compensation; null: that
-    /// Both or none: f32 takes the place of each sum, sum * factor + summand, each operation rounded.
+    /// Both or none: f32 takes the place of each sum, sum * factor + summand, each operation rounded, then its clip as
+    /// layers/epilogue has it.
     const float *factors = nullptr, *summands = nullptr;
+    float lower = -std::numeric_limits<float>::infinity(), upper = std::numeric_limits<float>::infinity();
 
     sums_ending from_column(std::int64_t n) const {
-        return {initial ? initial + n : nullptr, factors ? factors + n : nullptr, summands ? summands + n : nullptr};
+        return {initial ? initial + n : nullptr, factors ? factors + n : nullptr, summands ? summands + n : nullptr,
+                lower, upper};
     }
 };
 

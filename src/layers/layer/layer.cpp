@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <tuple>
 
 #include "layers/gemm/packed_product.hpp"
 #include "layers/gemm/zero_points.hpp"
@@ -177,9 +178,12 @@ void layer::plan_ending() {
     if (d_.is_convolution || d_.scales_by_row || d_.normalization || !sums_->takes_endings()) return;
     if (y_is_channels_first_ || y_blocks_ > 1) return;
     const auto &steps = d_.post_ops;
-    const bool has_summands = steps.size() == 2 && steps[1].what == kind::add;
-    const bool are_floats = d_.result == result_type::f32 && (steps.size() == 1 || has_summands)
-            && (steps[0].what == kind::scale || steps[0].what == kind::multiply);
+    const bool has_factors = !steps.empty() && (steps[0].what == kind::scale || steps[0].what == kind::multiply);
+    const bool has_summands = steps.size() > 1 && steps[1].what == kind::add;
+    const std::size_t before_clip = has_summands ? 2 : 1;
+    const bool is_clipped = steps.size() > before_clip && steps[before_clip].what == kind::clip;
+    const bool are_floats =
+            d_.result == result_type::f32 && has_factors && steps.size() == before_clip + (is_clipped ? 1 : 0);
     is_written_at_once_ = d_.result == result_type::s32 || are_floats;
     if (!are_floats) return;
     const auto count = static_cast<std::size_t>(channels_ + packed_product::padding_columns);
@@ -191,6 +195,7 @@ void layer::plan_ending() {
     };
     factors_ = by_channel(steps[0].a);
     summands_ = by_channel(has_summands ? steps[1].a : std::vector {-0.0F}); // x + -0 is x
+    if (is_clipped) clip_ = {steps[before_clip].a.front(), steps[before_clip].b.front()};
 }
 
 sums_ending layer::ending_for(const parameters &of_x, std::vector<float> &memory) const {
@@ -198,6 +203,7 @@ sums_ending layer::ending_for(const parameters &of_x, std::vector<float> &memory
     if (factors_.empty()) return ending;
     ending.factors = factors_.data();
     ending.summands = summands_.data();
+    if (clip_) std::tie(ending.lower, ending.upper) = *clip_;
     if (d_.post_ops.front().what != post_op_kind::scale) return ending;
     const parallel::float_control control;
     auto *const factors = workspace::ensure_size(memory, factors_.size());

@@ -148,9 +148,10 @@ class layer {
     bool joins_heads_ = false;     // once they are bytes, which takes less time than to quantize them in that order
     permutation join_heads_;
     std::vector<std::int32_t> bias_; // where no zero point of a run is in it
-    /// The product may write y itself: sums with their bias, or floats that are those times factors plus summands.
+    /// The product may write y itself: sums with their bias, or floats as sums_ending makes them.
     bool is_written_at_once_ = false;
-    std::vector<float> factors_, summands_; // of y's floats; factors_: less x's scale where the run has it
+    std::vector<float> factors_, summands_;       // of y's floats; factors_: less x's scale where the run has it
+    std::optional<std::pair<float, float>> clip_; // of them, then
     std::vector<post_op_view> post_ops_;
     /// Channels that do not fill a tile of the epilogue: so many positions pass it as one, with parameters that repeat.
     std::int64_t joined_ = 1;

@@ -10,7 +10,8 @@ namespace {
 template <typename V>
 [[gnu::always_inline]] inline typename V::integers to_floats(
         const sums_ending &ending, std::int64_t n, typename V::integers sums) {
-    return V::as_integers(V::to_reals(sums) * V::load(ending.factors + n) + V::load(ending.summands + n));
+    const auto x = V::to_reals(sums) * V::load(ending.factors + n) + V::load(ending.summands + n);
+    return V::as_integers(V::min(V::splat(ending.upper), V::max(V::splat(ending.lower), x)));
 }
 
 /// Ends sums that a loop has stored, of rows from `row` on by `columns` columns from `first` on. y is that of row 0 and
