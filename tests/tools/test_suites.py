@@ -161,12 +161,12 @@ class RandomLayers(unittest.TestCase):
             self.assertGreater(len({one.name for one in some}), 0.9 * count)
 
     def test_the_tables(self):
-        some = [Measured("random_layers", f"layer {i}", 1, {RUNTIME: [ratio * 1e-6], PROVIDER: [1e-6]}, {RUNTIME: 1e-6, PROVIDER: 1e-6}, {"claimed": i != 3})
-                for i, ratio in enumerate((2, 0.96, 0.99, 0.9))]  # fmt: skip
+        some = [Measured("random_layers", f"layer {i}", 1, {RUNTIME: [ratio * 1e-6], PROVIDER: [1e-6]}, {RUNTIME: 1e-6, PROVIDER: 1e-6}, {"claimed": i != 3, "saturated": i == 4})
+                for i, ratio in enumerate((2, 0.96, 0.99, 0.9, 0.5))]  # fmt: skip
         tables = random_layers.tables(some)
         self.assertEqual([(row[0], row[-1]) for row in rows(tables, "the slowest of random layers, us (least)")],
                          [("layer 3", "0.90, left"), ("layer 1", "0.96"), ("layer 2", "0.99"), ("layer 0", "2.00")])
-        self.assertEqual(rows(tables, "random layers"), [["4", "1", "2", "3", "1"]])
+        self.assertEqual(rows(tables, "random layers"), [["4", "1", "2", "3", "1"], ["1, whose sums saturate in ONNX Runtime", "1", "1", "1", "0"]])
 
 
 class Surroundings(unittest.TestCase):

@@ -49,6 +49,8 @@ constexpr measurement measurements[] = {
         {uint8_convolution, without, [](auto &e) { return e.taps == 1 && e.columns <= 8; }},
         {uint8_convolution, without,
                 [](auto &e) { return e.taps != 1 && e.inner <= 4 && e.inner * e.taps <= 4 * e.of_group; }},
+        // 1.05 and 1.06; Zen 4 with AVX2 alone; 2026-11-29; `scripts/measure random_layers`.
+        {uint8_product, without, [](auto &e) { return e.inner <= 56; }},
 };
 
 const measurement *find(layer_kind kind, const extents &e) {

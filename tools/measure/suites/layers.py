@@ -201,7 +201,9 @@ def model_of(layer: Layer) -> bytes:
 def measure_layer(layer: Layer, threads: int, provider: Peer, rounds: int, seconds: float) -> Measured:
     sessions = {peer.name: session(model_of(layer), peer, threads) for peer in (Peer(RUNTIME), provider)}
     turns = take_turns({peer: bound(one, {"x": input_of(layer)}) for peer, one in sessions.items()}, rounds, seconds)
-    of = {"kind": layer.kind, "shape": layer.shape.name, "x": layer.x, "weights": layer.weights, "claimed": claimed_products(sessions[PROVIDER]) > 0}
+    sums = [one.run(None, {"x": input_of(layer)})[0] for one in sessions.values()] if layer.x == UINT8 else []
+    of = {"kind": layer.kind, "shape": layer.shape.name, "x": layer.x, "weights": layer.weights, "claimed": claimed_products(sessions[PROVIDER]) > 0,
+          "saturated": bool(sums) and not numpy.array_equal(*sums)}  # fmt: skip
     return Measured("layers", layer.name, threads, *turns, of)
 
 
