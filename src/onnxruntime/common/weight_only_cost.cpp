@@ -13,15 +13,16 @@ struct constants {
     weight_only_counts here, in_ort;
 };
 
-// `scripts/measure weight_only_costs` prints these rows. Measured on a Zen 4 with AVX2 alone, beside ONNX Runtime 1.32,
-// whose loops have no more than that there either. Wider vectors keep them: a Zen 4 multiplies as many floats by these.
+// `scripts/measure weight_only_costs` prints these rows. Measured on a Zen 4 with AVX2 alone on 2026-11-29, beside ONNX
+// Runtime 1.32, whose loops have no more than that there either. Wider vectors keep them: a Zen 4 multiplies as many
+// floats by these.
 constexpr constants of_products = {
-        {4860, 0.311, 0.677, 0.506, 1.21, 0.0989, 0, 0},
-        {5010, 0.426, 0.37, 0.283, 0.933, 4.45, 2.08, 0.598},
+        {4980, 0.306, 0.624, 0.404, 1.16, 0.0341, 0, 0},
+        {4700, 0.378, 0.249, 0.292, 0.841, 3.88, 1.78, 0.149},
 };
 constexpr constants of_convolutions = {
-        {4710, 0.14, 1.6, 0.489, 2.09, 0.252, 0, 0},
-        {5280, 0.467, 0.251, 0.0507, 0.93, 2.88, 1.97, 0},
+        {4910, 0.134, 1.66, 0.689, 1.57, 0.254, 0, 0},
+        {5350, 0.471, 0.237, 0.0243, 0.941, 3.13, 2, 0},
 };
 // Fitted to the least of 1.2 s for each of 32 convolutions of int8 and of int4 weights, with few and many positions;
 // what they take here is 1.13 times that, and sums there half, so that none of the 32 that was slower is claimed.
