@@ -24,8 +24,8 @@ struct alignas(64) tile_config {
     std::uint8_t rows[16] = {};
 };
 
-/// Configures tiles of 64 bytes by up to 16 rows. The destructor restores the configuration that another library may
-/// have loaded on this thread and rely on.
+/// Configures tiles of up to 64 bytes by up to 16 rows. The destructor restores the configuration that another library
+/// may have loaded on this thread and rely on.
 class tile_configuration {
   public:
     tile_configuration() { _tile_storeconfig(&saved_); }
@@ -33,18 +33,20 @@ class tile_configuration {
     tile_configuration &operator=(const tile_configuration &) = delete;
     ~tile_configuration() { _tile_loadconfig(&saved_); }
 
-    /// Tiles 0, 1 and 4 have `first` rows, 2, 3 and 5 `second`, or 16 where that is below 1; 6 and 7 have 16. Loading a
-    /// configuration clears all tiles, and takes longer than a product.
-    void set_rows(std::int64_t first, std::int64_t second) {
-        if (second < 1) second = tile_rows;
-        if (first == first_ && second == second_) return;
-        first_ = first;
-        second_ = second;
-        const auto rows_of = [&](int tile) { return tile < 2 || tile == 4 ? first : tile < 6 ? second : tile_rows; };
+    /// Of `rows` rows, up to 32, tiles 0, 1 and 4 have the first 16, and 2, 3 and 5 the others, or 16 where there are
+    /// none. Rows of 4 and 5 have `depth` bytes, a multiple of 4, which 6 and 7 have in rows of four by 16 columns.
+    /// Loading a configuration clears all tiles, and takes longer than a product.
+    void set(std::int64_t rows, std::int64_t depth) {
+        if (rows == rows_ && depth == depth_) return;
+        rows_ = rows;
+        depth_ = depth;
+        const auto first = rows < tile_rows ? rows : tile_rows,
+                   second = rows > tile_rows ? rows - tile_rows : tile_rows;
+        const auto rows_of = [&](int tile) { return tile < 2 || tile == 4 ? first : tile < 6 ? second : depth / 4; };
         tile_config config;
         config.palette = 1;
         for (int t = 0; t < 8; ++t) {
-            config.row_bytes[t] = tile_bytes;
+            config.row_bytes[t] = static_cast<std::uint16_t>(t == 4 || t == 5 ? depth : tile_bytes);
             config.rows[t] = static_cast<std::uint8_t>(rows_of(t));
         }
         order_tile_memory();
@@ -53,7 +55,7 @@ class tile_configuration {
 
   private:
     tile_config saved_;
-    std::int64_t first_ = 0, second_ = 0;
+    std::int64_t rows_ = 0, depth_ = 0;
 };
 
 /// The first `count` bytes, of at most 64, and zeros.

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <ostream>
 #include <vector>
@@ -30,6 +31,10 @@ std::vector<tested_loop> runnable_loops() {
     if (targets::has(processor, targets::avx2)) result.push_back({"emulated_avx2_vnni", &emulated_avx2_vnni_block});
     if (targets::has(processor, targets::avx512))
         result.push_back({"emulated_avx512_vnni", &emulated_avx512_vnni_block});
+    if (targets::has(processor, targets::avx512_vnni))
+        result.push_back({"emulated_amx_int8", &emulated_amx_int8_block});
+    if (targets::has(processor, targets::amx_int8) && !targets::request_amx())
+        std::erase_if(result, [](const auto &each) { return each.name == "amx_int8"; });
     return result;
 }
 
@@ -244,6 +249,41 @@ TEST_P(block_products, of_special_values) {
 
 INSTANTIATE_TEST_SUITE_P(
         sets, block_products, testing::ValuesIn(runnable_loops()), [](const auto &set) { return set.param.name; });
+
+#if defined(__x86_64__)
+/// Of each 32 rows, from 5 on, a product of tiles has up to 16 rows, 16 columns and 64 rows of weights, or a block.
+/// Another library's configuration of this thread outlives them.
+TEST(emulated_amx_int8_block, multiplies_many_rows_by_tiles) {
+    if (!targets::has(targets::of_processor(), targets::avx512)) GTEST_SKIP() << "the processor has no AVX-512";
+    const parallel::executor one_thread = {[] { return 1; }, parallel::tbb_executor.run, 16};
+    const parallel::scoped_executor executor(one_thread);
+    const test::emulated_tile_configuration given = {1, 0, {}, {64, 32}, {16, 7}};
+    test::load_emulated_configuration(given);
+    drawing draw;
+    aligned_vector<std::byte> memory;
+    const auto products = [&](std::int64_t rows, std::int64_t inner, std::int64_t columns, std::int64_t block) {
+        std::vector<std::byte> data;
+        const auto s = draw.of(data_type::u4, rows, inner, columns, block, 2);
+        const block_product product(s.weights(data), emulated_amx_int8_block);
+        std::vector<float> y(static_cast<std::size_t>(s.rows * s.y_stride()));
+        const auto before = test::emulated_state().products;
+        product.run({s.x.data(), s.rows, s.x_stride()}, y.data(), s.y_stride(), memory);
+        return test::emulated_state().products - before;
+    };
+    EXPECT_EQ(products(1, 128, 64, 32), 0);
+    EXPECT_EQ(products(4, 128, 64, 32), 0);
+    EXPECT_EQ(products(5, 128, 64, 32), 4 * 4);      // columns, blocks
+    EXPECT_EQ(products(36, 128, 64, 32), 2 * 4 * 4); // rows, columns, blocks; 4 rows are left
+    EXPECT_EQ(products(37, 128, 64, 32), 3 * 4 * 4);
+    EXPECT_EQ(products(64, 128, 64, 64), 4 * 4 * 2);
+    EXPECT_EQ(products(64, 257, 128, 256), 4 * 8 * 2 * 4);
+    EXPECT_EQ(products(16, 1, 33, 16), 4); // halves of a panel
+    const auto left = test::emulated_state();
+    EXPECT_EQ(std::memcmp(&left.configuration, &given, sizeof given), 0);
+    EXPECT_EQ(left.faults, 0);
+    test::load_emulated_configuration({});
+}
+#endif
 
 TEST(block_product, knows_integers_in_blocks_of_a_power_of_two) {
     std::vector<std::byte> data;

@@ -254,7 +254,7 @@ group weight_only_products(int times) {
 /// Products of x that is quantized in blocks.
 group block_products(int times) {
     using enum data_type;
-    return of_weight_types("layers.blocks", sets_named({"scalar", "avx2", "avx2_vnni", "avx512_vnni"}),
+    return of_weight_types("layers.blocks", sets_named({"scalar", "avx2", "avx2_vnni", "avx512_vnni", "amx_int8"}),
             {s8, u8, s4, u4}, times, [](weight_only_plan &p, drawing &draw) {
                 p.quantizes_x = p.is_by_column = true;
                 p.block = std::int64_t {16} << draw.number(0, 4);

@@ -28,7 +28,8 @@ struct block_panels {
 };
 
 /// Rows of x as codes, each with a scale and the sum of the codes of each block. The rows lie in tiles of at most
-/// block_loop::tile_rows, which the loops choose: for each four elements, the four codes of each row are adjacent.
+/// block_loop::tile_rows, which the loops choose, block after block: for each four elements, the four codes of each row
+/// are adjacent, or row after row.
 struct block_rows {
     std::int64_t rows;
     std::int8_t *codes; // [rows, blocks * block]; 0 behind the last row of the weights
@@ -57,6 +58,7 @@ struct block_loop {
     std::int64_t tile_rows;
 };
 
+/// amx_int8 computes few rows by avx512_vnni.
 extern const targets::candidate<const block_loop *> block_table[];
 
 } // namespace dynquant::layers

@@ -70,6 +70,15 @@ void pack_column(
             to[i % 4] |= static_cast<std::byte>(code_at(w, k + i, column) << i / 4 * 4);
 }
 
+/// Shorter blocks leave three quarters of a tile empty.
+constexpr std::int64_t min_amx_block = 32;
+
+const block_loop &loop_for(const weight_only_weights &w, targets::features available) {
+    using namespace targets;
+    const bool takes_tiles = has(available, amx_int8) && w.block >= min_amx_block && request_amx();
+    return *pick(takes_tiles ? available : available & ~feature::amx_int8, block_table);
+}
+
 } // namespace
 
 bool have_blocks(const weight_only_weights &w) {
@@ -80,7 +89,7 @@ bool have_blocks(const weight_only_weights &w) {
 }
 
 block_product::block_product(const weight_only_weights &w, targets::features available)
-    : block_product(w, *targets::pick(available, block_table)) {}
+    : block_product(w, loop_for(w, available)) {}
 
 block_product::block_product(const weight_only_weights &w, const block_loop &loop)
     : loop_(loop)
@@ -142,7 +151,7 @@ void block_product::pack(const weight_only_weights &w, std::byte *to) const {
 void block_product::run(const float_rows &x, float *y, std::int64_t y_stride, aligned_vector<std::byte> &memory) const {
     const auto &p = panels_;
     if (x.rows == 0 || p.columns == 0) return;
-    const auto parameters = x.rows * p.blocks;
+    const auto parameters = round_up(x.rows * p.blocks, 16); // so that codes are aligned, which tiles of AMX read
     if (const auto size = static_cast<std::size_t>(parameters * (2 * 4 + p.block)); memory.size() < size)
         memory.resize(size);
     auto *const scales = reinterpret_cast<float *>(memory.data());

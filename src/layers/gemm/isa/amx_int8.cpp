@@ -123,7 +123,7 @@ void multiply_panels(const panel_product &p, const indirect_rows &x, parallel::r
         const auto end = panels.end - begin < chunk ? panels.end : begin + chunk;
         for (std::int64_t first = 0; first < x.rows; first += 2 * tile_rows) {
             const auto rows = x.rows - first < 2 * tile_rows ? x.rows - first : 2 * tile_rows;
-            tiles.set_rows(rows < tile_rows ? rows : tile_rows, rows - tile_rows);
+            tiles.set(rows, depth);
             multiply_rows(p, x, first, rows, {begin, end}, y + first * y_stride, y_stride);
         }
     }

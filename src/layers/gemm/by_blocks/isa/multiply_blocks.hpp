@@ -1,4 +1,5 @@
-// The loops of block_panels.hpp over vectors V, see targets/simd.hpp, by V::dot_small().
+// The loops of block_panels.hpp over vectors V, see targets/simd.hpp, by V::dot_small(); amx_int8.cpp has those for
+// tiles.
 #pragma once
 
 #include <cstring>
@@ -227,9 +228,9 @@ void widen(const block_panels &p, const std::byte *from, std::int64_t segment, s
             });
 }
 
-/// Several rows of x by a panel.
-template <typename V>
-void multiply_rows(const block_panels &p, const block_rows &x, std::int64_t panel, float *y, std::int64_t y_stride) {
+/// Calls f for the blocks of a panel, some at a time, of which weights are a byte each.
+template <typename V, typename F>
+[[gnu::always_inline]] inline void for_wide_blocks(const block_panels &p, std::int64_t panel, const F &f) {
     constexpr auto columns = panel_columns<V>;
     const bool are_bytes = !p.are_nibbles && !has_parts<V>; // as the loop takes them
     const bool have_halves = !p.are_nibbles && !are_bytes;
@@ -245,40 +246,61 @@ void multiply_rows(const block_panels &p, const block_rows &x, std::int64_t pane
         const wide_blocks w = {p, are_bytes ? of_block : wide, of_block, are_bytes ? p.block_bytes : wide_bytes, first,
                 count, rows_of_segment, p.block / rows_of_segment * (have_halves ? 2 : 1), have_halves};
         of_block += count * p.block_bytes;
-        for (std::int64_t n = 0; n < columns && panel * columns + n < p.columns; n += tile_vectors<V> * V::lanes)
-            for_each_tile<V>(x.rows, [&](auto rows, std::int64_t row) {
-                multiply_tile<V, rows>(w, rows_from(p, x, row, rows), n, y + row * y_stride + n, y_stride);
-            });
+        f(w);
     }
+}
+
+/// Several rows of x by a panel.
+template <typename V>
+void multiply_rows(const block_panels &p, const block_rows &x, std::int64_t panel, float *y, std::int64_t y_stride) {
+    constexpr auto columns = panel_columns<V>;
+    for_wide_blocks<V>(
+            p, panel, [&](const wide_blocks &w) __attribute__((always_inline)) {
+                for (std::int64_t n = 0; n < columns && panel * columns + n < p.columns;
+                        n += tile_vectors<V> * V::lanes)
+                    for_each_tile<V>(x.rows, [&](auto rows, std::int64_t row) {
+                        multiply_tile<V, rows>(w, rows_from(p, x, row, rows), n, y + row * y_stride + n, y_stride);
+                    });
+            });
 }
 
 template <typename V>
 void multiply_panel(const block_panels &p, const block_rows &x, std::int64_t panel, float *y, std::int64_t y_stride) {
-    for (std::int64_t row = 0; row < x.rows; ++row)
-        std::memset(y + row * y_stride, 0, panel_columns<V> * sizeof *y);
     if (x.rows > 1)
         multiply_rows<V>(p, x, panel, y, y_stride);
     else
         (p.are_nibbles ? multiply_row<V, true> : multiply_row<V, false>)(p, x, panel, y);
 }
 
+/// Calls f(x, y, y_stride), which adds the products of rows of x by a panel to y. tile_rows: those whose codes lie
+/// together.
+template <typename V, std::int64_t tile_rows, typename F>
+[[gnu::always_inline]] inline void for_whole_panel(
+        const block_panels &p, const block_rows &x, std::int64_t panel, float *y, std::int64_t y_stride, const F &f) {
+    const auto multiply = [&](const block_rows &rows, float *to, std::int64_t stride) {
+        for (std::int64_t row = 0; row < rows.rows; ++row)
+            std::memset(to + row * stride, 0, panel_columns<V> * sizeof *to);
+        f(rows, to, stride);
+    };
+    const auto first = panel * panel_columns<V>, columns = p.columns - first;
+    if (columns >= panel_columns<V>) return multiply(x, y + first, y_stride);
+    alignas(64) float padded[tile_rows][panel_columns<V>]; // the last columns of the panel are padding
+    for (std::int64_t row = 0; row < x.rows; row += tile_rows) {
+        const auto rest = x.rows - row, rows = rest < tile_rows ? rest : tile_rows;
+        multiply(rows_from(p, x, row, rows), padded[0], panel_columns<V>);
+        for (std::int64_t r = 0; r < rows; ++r)
+            std::memcpy(y + (row + r) * y_stride + first, padded[r], static_cast<std::size_t>(columns) * sizeof *y);
+    }
+}
+
 template <typename V>
 void multiply_blocks(
         const block_panels &p, const block_rows &x, parallel::range panels, float *y, std::int64_t y_stride) {
-    for (auto panel = panels.begin; panel < panels.end; ++panel) {
-        const auto first = panel * panel_columns<V>, columns = p.columns - first;
-        if (columns >= panel_columns<V>) {
-            multiply_panel<V>(p, x, panel, y + first, y_stride);
-            continue;
-        }
-        alignas(64) float padded[most_rows<V>][panel_columns<V>]; // the last columns of the panel are padding
-        for (std::int64_t row = 0; row < x.rows; row += most_rows<V>) {
-            const auto rest = x.rows - row, rows = rest < most_rows<V> ? rest : most_rows<V>;
-            multiply_panel<V>(p, rows_from(p, x, row, rows), panel, padded[0], panel_columns<V>);
-            for (std::int64_t r = 0; r < rows; ++r)
-                std::memcpy(y + (row + r) * y_stride + first, padded[r], static_cast<std::size_t>(columns) * sizeof *y);
-        }
-    }
+    for (auto panel = panels.begin; panel < panels.end; ++panel)
+        for_whole_panel<V, most_rows<V>>(
+                p, x, panel, y, y_stride, [&](const block_rows &rows, float *to, std::int64_t stride) {
+                    multiply_panel<V>(p, rows, panel, to, stride);
+                });
 }
 
 /// Quantizes a block of a row, and returns its scale. sum: of the codes.
@@ -315,27 +337,36 @@ float quantize_block(const float *x, std::int64_t block, std::int8_t *codes, std
     return is_finite ? m / 127 : std::numeric_limits<float>::quiet_NaN();
 }
 
+/// Quantizes the rows of a tile, the first one of which is `first`. The codes of a row are `row_step` bytes behind
+/// those of the one before, and its fours of codes `four_step` apart.
+template <typename V>
+[[gnu::always_inline]] inline void quantize_tile(const block_panels &p, const float *x, std::int64_t inner,
+        std::int64_t stride, const block_rows &to, std::int64_t first, std::int64_t rows, std::int64_t row_step,
+        std::int64_t four_step) {
+    alignas(64) float rest[max_block];
+    alignas(64) std::int8_t codes[max_block];
+    for (std::int64_t i = 0; i < rows * p.blocks; ++i) {
+        const auto row = first + i / p.blocks, block = i % p.blocks, k = block * p.block;
+        const auto *from = x + row * stride + k;
+        if (inner - k < p.block) {
+            std::memset(rest, 0, sizeof rest);
+            std::memcpy(rest, from, static_cast<std::size_t>(inner - k) * sizeof *x);
+            from = rest;
+        }
+        std::int32_t sum = 0;
+        to.scales[first * p.blocks + i] = quantize_block<V>(from, p.block, codes, sum);
+        to.sums[first * p.blocks + i] = -sum;
+        auto *at = to.codes + (first * p.blocks + block * rows) * p.block + (row - first) * row_step;
+        for (std::int64_t q = 0; q < p.block; q += 4, at += four_step)
+            std::memcpy(at, codes + q, 4);
+    }
+}
+
 template <typename V>
 void quantize_rows(
         const block_panels &p, const float *x, std::int64_t inner, std::int64_t stride, const block_rows &to) {
-    alignas(64) float rest[max_block];
-    alignas(64) std::int8_t codes[max_block];
     for_each_tile<V>(to.rows, [&](auto rows, std::int64_t first) {
-        for (std::int64_t i = 0; i < rows * p.blocks; ++i) {
-            const auto row = first + i / p.blocks, block = i % p.blocks, k = block * p.block;
-            const auto *from = x + row * stride + k;
-            if (inner - k < p.block) {
-                std::memset(rest, 0, sizeof rest);
-                std::memcpy(rest, from, static_cast<std::size_t>(inner - k) * sizeof *x);
-                from = rest;
-            }
-            std::int32_t sum = 0;
-            to.scales[first * p.blocks + i] = quantize_block<V>(from, p.block, codes, sum);
-            to.sums[first * p.blocks + i] = -sum;
-            auto *const at = to.codes + (first * p.blocks + block * rows) * p.block + (row - first) * 4;
-            for (std::int64_t q = 0; q < p.block; q += 4)
-                std::memcpy(at + q * rows, codes + q, 4);
-        }
+        quantize_tile<V>(p, x, inner, stride, to, first, rows, 4, 4 * rows);
     });
 }
 
