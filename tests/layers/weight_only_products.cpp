@@ -213,7 +213,7 @@ class weight_only_products : public testing::TestWithParam<tested_features> {
 TEST_P(weight_only_products, of_each_number_of_rows) {
     for (std::int64_t rows = 1; rows <= 40; ++rows)
         expect_both_defined(rows, 37, 70);
-    for (const std::int64_t rows : {95, 96, 97, 200}) // up to 96 are computed at once
+    for (const std::int64_t rows : {95, 132, 133, 265}) // up to 132 are computed at once
         for (const std::int64_t columns : {5, 100})
             expect_both_defined(rows, 20, columns);
 }
@@ -255,6 +255,24 @@ TEST_P(weight_only_products, of_each_type_by_many_rows) {
                     s.scale_columns = draw_.number(0, 1) == 0 ? 1 : s.columns;
                     expect_both_defined(draw_.fill(s, has_zero_points));
                 }
+}
+
+/// Many rows by many panels in short blocks are multiplied by floats, in tiles of 6 rows but the last ones. Few panels
+/// of the same weights, and long blocks, are not.
+TEST_P(weight_only_products, of_many_rows_by_many_columns) {
+    const auto columns_of_panel = targets::pick(GetParam().code, weight_only_table)->columns;
+    const auto columns = [&] { return min_many_panels * columns_of_panel + draw_.number(-3, 20); };
+    for (std::int64_t rows = min_many_rows - 1; rows <= min_many_rows + 6; ++rows)
+        expect_both_defined(rows, 37, columns());
+    for (const auto rows : {max_weight_only_rows - 1, max_weight_only_rows, max_weight_only_rows + 1})
+        expect_both_defined(rows, 17, columns());
+    for (const auto type : all_types)
+        for (const std::int64_t block : {1, 7, 32, 33, 64, 65}) {
+            auto s = of_extents(type, min_many_rows + draw_.number(0, 5), 300 + draw_.number(0, 3), columns(), block);
+            s.scale_columns = draw_.number(0, 1) == 0 ? 1 : s.columns;
+            s.is_float16 = draw_.number(0, 3) == 0;
+            expect_both_defined(draw_.fill(s, !is_float8(type) && draw_.number(0, 1) == 1));
+        }
 }
 
 /// What has scales of float16 is rounded to it, weight by weight, also where a buffer begins within a block.
@@ -325,9 +343,9 @@ TEST_P(weight_only_products, of_groups_of_columns_take_the_bytes_of_their_codes)
 
 /// As images have them, channels first.
 TEST_P(weight_only_products, of_rows_whose_elements_lie_apart) {
-    for (const std::int64_t rows : {1, 2, 7, 49, 95, 97, 230})
+    for (const std::int64_t rows : {1, 2, 7, 49, 95, 133, 230})
         for (int i = 0; i < 3; ++i) {
-            const auto s = draw_.integers(rows, draw_.number(1, 150), draw_.number(1, 70));
+            const auto s = draw_.integers(rows, draw_.number(1, 150), i == 0 ? 300 : draw_.number(1, 70));
             const auto step = rows + draw_.number(0, 2);
             std::vector<float> turned(static_cast<std::size_t>(s.inner * step), std::nanf(""));
             for (std::int64_t m = 0; m < rows; ++m)

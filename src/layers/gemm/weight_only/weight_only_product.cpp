@@ -285,7 +285,8 @@ void weight_only_product::run(const float_rows &x, float *y, std::int64_t y_stri
     const auto items = blocks * panels;
     const auto parts = parallel::parts_for_items(items, work);
     if (std::ssize(memory.parts) < parts) memory.parts.resize(static_cast<std::size_t>(parts));
-    const bool is_copied = x.step != 1 || panels_.groups.scales;
+    const bool is_copied =
+            x.step != 1 || panels_.groups.scales || (block >= min_many_rows && panels_.block <= max_many_block);
     const auto floats = static_cast<std::size_t>(
             weight_only_scratch_floats(loop_.columns) + (is_copied ? copied_row_floats(block, panels_.inner) : 0));
     for (auto &part : memory.parts)

@@ -1,8 +1,8 @@
 // The loops of weight_only_panels.hpp over vectors V, see targets/simd.hpp. A panel is four vectors wide. Weights
 // become floats in one of four ways, `widening`: bytes in registers, as they are multiplied; 4-bit weights as a chunk
 // of bytes in the first-level cache before it is multiplied or, for one row of x, while the chunk before it is; and
-// weights that are scaled one by one and, for many rows of x, s8 with zero points and float8, as a chunk of floats
-// there.
+// weights that are scaled one by one and, for some rows of x, s8 with zero points and float8, as a chunk of floats
+// there, as all weights in short blocks do for many rows.
 #pragma once
 
 #include <cstring>
@@ -265,9 +265,11 @@ void widen_nibbles(const weight_only_panels &p, const rows_of_panel &rows, std::
 }
 
 /// Elements of 8 bits, or what widen_nibbles() made, as floats: less their zero points, and times their scales where
-/// each row has its own, rounded where that is float16.
-template <typename V, weight_element of>
+/// each row has its own, rounded where that is float16. strip_vectors: of columns, whose rows lie together.
+template <typename V, weight_element of, int strip_vectors = panel_vectors>
 void widen_to_floats(const weight_only_panels &p, const rows_of_panel &rows, const void *weights, float *to) {
+    constexpr auto strip_columns = strip_vectors * V::lanes;
+    const auto of_strip = rows.count * strip_columns;
     constexpr auto columns = panel_columns<V>;
     const auto *from = static_cast<const stored<of> *>(weights);
     const auto *const of_rows = row_zero_points(p, rows.panel);
@@ -289,11 +291,21 @@ void widen_to_floats(const weight_only_panels &p, const rows_of_panel &rows, con
             }
             scales[vector] = p.are_weights_scaled ? V::load(p.parameters.scales + parameter + v) : V::splat(1.0F);
         });
-        for (std::int64_t i = 0; i < count; ++i, from += columns, to += columns)
-            unroll<panel_vectors>([&](int vector) __attribute__((always_inline)) {
-                const auto v = vector * V::lanes;
-                const auto w = load_weights<V, of>(from + v, zero_points + v) * scales[vector];
-                V::store(to + v, p.are_float16 ? V::rounded(static_cast<const simd::float16_bits *>(nullptr), w) : w);
+        const auto convert = [&](auto scaled) __attribute__((always_inline)) {
+            for (std::int64_t i = 0; i < count; ++i, from += columns, to += strip_columns)
+                unroll<panel_vectors>([&](int v) __attribute__((always_inline)) {
+                    const auto w = load_weights<V, of>(from + v * V::lanes, zero_points + v * V::lanes);
+                    V::store(to + v / strip_vectors * of_strip + v % strip_vectors * V::lanes, scaled(w, scales[v]));
+                });
+        };
+        using reals = typename V::reals;
+        if (!p.are_weights_scaled)
+            convert([](reals w, reals) __attribute__((always_inline)) { return w; });
+        else if (!p.are_float16)
+            convert([](reals w, reals scale) __attribute__((always_inline)) { return w * scale; });
+        else
+            convert([](reals w, reals scale) __attribute__((always_inline)) {
+                return V::rounded(static_cast<const simd::float16_bits *>(nullptr), w * scale);
             });
         rest -= count;
     }
@@ -449,7 +461,7 @@ struct panel_scratch {
     explicit panel_scratch(float *first)
         : bytes(reinterpret_cast<std::int8_t *>(first))
         , floats(first + buffer)
-        , accumulators(first + 2 * buffer)
+        , accumulators(first + 3 * buffer)
         , padded_sums(accumulators + max_weight_only_rows * panel_columns<V>) {}
 
     std::int8_t *bytes;
@@ -577,9 +589,110 @@ inline void scale_rows(const float_rows &x, const column_groups &g, std::int64_t
     }
 }
 
+/// Calls f(rows, first row) for tiles of weight_only_tile_rows, but where one to three rows would be left, for two of
+/// nearly as many each: the sums of so few rows would wait for each other. rows: at least as many as two tiles.
+template <typename F>
+[[gnu::always_inline]] inline void for_each_even_tile(std::int64_t rows, const F &f) {
+    constexpr std::int64_t most = weight_only_tile_rows;
+    static_assert(most == 6);
+    const auto rest = rows % most, last = rest == 0 || rest > 3 ? rest : most + rest, first = rows - last;
+    for (std::int64_t row = 0; row < first; row += most)
+        f(std::integral_constant<int, most>(), row);
+    const auto of_last = [&](auto count, std::int64_t row) { f(count, first + row); };
+    if (last == 9)
+        for_each_row_tile<5, 4, 3, 2, 1>(last, of_last);
+    else if (last > most)
+        for_each_row_tile<4, 3, 2, 1>(last, of_last);
+    else
+        for_each_row_tile<5, 4, 3, 2, 1>(last, of_last);
+}
+
+/// Copies `count` rows of x, so that elements of all of them are adjacent.
+template <typename V, int count>
+void copy_rows(const float_rows &x, std::int64_t first, std::int64_t inner, float *to) {
+    const auto *const from = x.first + first * x.stride;
+    std::int64_t k = 0;
+    if (x.step == 1)
+        for (; k + V::lanes <= inner; k += V::lanes) {
+            typename V::reals rows[V::lanes];
+            unroll<V::lanes>([&](int r) __attribute__((always_inline)) {
+                rows[r] = r < count ? V::load(from + r * x.stride + k) : V::splat(0.0F);
+            });
+            V::transpose_reals(rows);
+            unroll<V::lanes>([&](int i) __attribute__((always_inline)) {
+                V::store(to, rows[i]); // what is behind the rows is overwritten
+                to += count;
+            });
+        }
+    for (; k < inner; ++k, to += count)
+        for (std::int64_t r = 0; r < count; ++r)
+            to[r] = from[r * x.stride + k * x.step];
+}
+
+/// Many rows of x by some panels. Weights become floats in strips of as many columns as a tile has, which all rows take
+/// from the first-level cache; each tile of x is one stream; and sums of a panel stay in that cache until they are
+/// whole.
+template <typename V>
+void multiply_many(const weight_only_panels &p, const float_rows &x, parallel::range panels, float *y,
+        std::int64_t y_stride, float *scratch_memory) {
+    constexpr int vectors = vectors_for<V>(weight_only_tile_rows);
+    constexpr std::int64_t width = panel_columns<V>, strip = vectors * V::lanes;
+    constexpr auto chunk = widened_bytes / static_cast<std::int64_t>(strip * sizeof(float));
+    static_assert(max_many_block <= chunk); // so that chunks have whole blocks
+    const panel_scratch<V> scratch(scratch_memory);
+    auto *const copied = scratch_memory + weight_only_scratch_floats(width), *const sums = scratch.padded_sums;
+    for_each_even_tile(x.rows,
+            [&](auto count, std::int64_t row) { copy_rows<V, count>(x, row, p.inner, copied + row * p.inner); });
+    tile_call t;
+    t.block = p.block;
+    t.weights_stride = t.sums_stride = strip;
+    t.x_stride = 1;
+    t.accumulators = scratch.accumulators;
+    t.parameters = p.parameters;
+    const auto element = element_of(p);
+    for (auto panel = panels.begin; panel < panels.end; ++panel) {
+        const auto columns = columns_of(p, panel, width);
+        for (std::int64_t k = 0; k < p.inner; k += t.count) {
+            take_chunk<V>(t, p, k, chunk, panel);
+            const rows_of_panel rows = {k, t.count, panel};
+            const void *weights = p.weights + panel * p.panel_bytes + k * width;
+            if (p.code == weight_code::u4) {
+                widen_nibbles<V>(p, rows, scratch.bytes);
+                weights = scratch.bytes;
+            }
+            with_element(element,
+                    [&]<weight_element of>() { widen_to_floats<V, of, vectors>(p, rows, weights, scratch.floats); });
+            for (std::int64_t n = 0; n < columns; n += strip) {
+                auto of_tile = t;
+                of_tile.weights = scratch.floats + n * t.count;
+                of_tile.parameters.scales += n;
+                for_each_even_tile(x.rows, [&](auto count, std::int64_t row) {
+                    of_tile.x = copied + row * p.inner + k * count;
+                    of_tile.x_step = count;
+                    of_tile.sums = sums + n * x.rows + row * strip;
+                    multiply_tile<V, count, vectors, weight_element::f32>(of_tile);
+                });
+            }
+        }
+        for (std::int64_t n = 0; n < columns; n += strip) {
+            auto *to = y + first_column(p, panel, width) + n;
+            const auto *from = sums + n * x.rows;
+            for (std::int64_t row = 0; row < x.rows; ++row, from += strip, to += y_stride)
+                if (columns - n >= strip)
+                    std::memcpy(to, from, strip * sizeof *y); // of known size: loads and stores
+                else
+                    std::memcpy(to, from, static_cast<std::size_t>(columns - n) * sizeof *y);
+        }
+    }
+}
+
 template <typename V>
 void multiply_weight_only(const weight_only_panels &p, const float_rows &given, parallel::range panels, float *y,
         std::int64_t y_stride, float *scratch) {
+    if constexpr (V::lanes > 1)
+        if (given.rows >= min_many_rows && panels.end - panels.begin >= min_many_panels && p.inner > 0
+                && p.block <= max_many_block && !p.are_weights_scaled && !p.groups.scales)
+            return multiply_many<V>(p, given, panels, y, y_stride, scratch);
     auto x = given;
     auto x_of_tile = weight_only_tile_rows * x.stride;
     // Each tile has its elements together, in fewer lines of the first-level cache.
