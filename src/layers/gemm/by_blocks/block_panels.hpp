@@ -29,19 +29,20 @@ struct block_panels {
 
 /// Rows of x as codes, each with a scale and the sum of the codes of each block. The rows lie in tiles of at most
 /// block_loop::tile_rows, which the loops choose, block after block: for each four elements, the four codes of each row
-/// are adjacent, or row after row.
+/// are adjacent, or row after row. Few rows are each a tile of its own.
 struct block_rows {
     std::int64_t rows;
     std::int8_t *codes; // [rows, blocks * block]; 0 behind the last row of the weights
     float *scales;      // [rows, blocks]
     std::int32_t *sums; // as the scales; negative
+    bool are_alone = false;
 };
 
 /// Some of the rows, from the first one of a tile on.
 constexpr block_rows rows_from(const block_panels &p, const block_rows &x, std::int64_t first, std::int64_t count) {
     const auto rest = x.rows - first;
     return {count < rest ? count : rest, x.codes + first * p.blocks * p.block, x.scales + first * p.blocks,
-            x.sums + first * p.blocks};
+            x.sums + first * p.blocks, x.are_alone};
 }
 
 /// The largest block: its sums have 24 bits, so that a float has them exactly.
@@ -56,6 +57,8 @@ struct block_loop {
             const block_panels &p, const block_rows &x, parallel::range panels, float *y, std::int64_t y_stride);
     std::int64_t columns; // of a panel
     std::int64_t tile_rows;
+    /// So many rows take less time one by one, by weights of 4 and of 8 bits.
+    std::int64_t alone_by_nibbles = 1, alone_by_bytes = 1;
 };
 
 /// amx_int8 computes few rows by avx512_vnni.

@@ -156,7 +156,8 @@ void block_product::run(const float_rows &x, float *y, std::int64_t y_stride, al
         memory.resize(size);
     auto *const scales = reinterpret_cast<float *>(memory.data());
     auto *const sums = reinterpret_cast<std::int32_t *>(scales + parameters);
-    const block_rows rows {x.rows, reinterpret_cast<std::int8_t *>(sums + parameters), scales, sums};
+    const block_rows rows {x.rows, reinterpret_cast<std::int8_t *>(sums + parameters), scales, sums,
+            x.rows <= (p.are_nibbles ? loop_.alone_by_nibbles : loop_.alone_by_bytes)};
     const auto tiles = ceil_div(x.rows, loop_.tile_rows);
     parallel::for_each_part(tiles, parallel::parts_for_items(tiles, x.rows * inner_), [&](parallel::range part) {
         const auto first = part.begin * loop_.tile_rows, count = part.end * loop_.tile_rows - first;
