@@ -3,6 +3,8 @@
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
+#elif defined(__aarch64__)
+#include <cstdint>
 #else
 #include <cfenv>
 #endif
@@ -26,6 +28,20 @@ class float_control {
     ~float_control() {
         _mm_setcsr(saved_);
     }
+#elif defined(__aarch64__)
+    // Writing the control register stalls, and it is nearly always 0: to nearest even, subnormals kept, NaN as IEEE 754
+    // says, IEEE's f16, no traps (Arm ARM, D24.3.4). Flags are written where the arithmetic raised one.
+    float_control() {
+        __asm__ volatile("mrs %0, fpcr" : "=r"(control_));
+        __asm__ volatile("mrs %0, fpsr" : "=r"(flags_));
+        if (control_ != 0) __asm__ volatile("msr fpcr, xzr" : : : "memory");
+    }
+    ~float_control() {
+        std::uint64_t flags = 0;
+        __asm__ volatile("mrs %0, fpsr" : "=r"(flags));
+        if (flags != flags_) __asm__ volatile("msr fpsr, %0" : : "r"(flags_) : "memory");
+        if (control_ != 0) __asm__ volatile("msr fpcr, %0" : : "r"(control_) : "memory");
+    }
 #else
     float_control() {
         std::fegetenv(&saved_);
@@ -42,6 +58,8 @@ class float_control {
 #if defined(__x86_64__)
     static constexpr unsigned power_on_default = 0x1f80, flags = 0x3f; // Intel SDM volume 1, 10.2.3
     unsigned saved_;
+#elif defined(__aarch64__)
+    std::uint64_t control_ = 0, flags_ = 0;
 #else
     std::fenv_t saved_;
 #endif

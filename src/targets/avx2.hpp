@@ -14,6 +14,7 @@ namespace dynquant::simd {
 namespace {
 
 struct avx2 : vector_operators<32>, avx2_bytes {
+    using of_32_bytes = avx2;
     using reals = __m256;
     using integers = __m256i;
     struct mask {
@@ -23,6 +24,7 @@ struct avx2 : vector_operators<32>, avx2_bytes {
     static constexpr const char *name = "avx2";
     static constexpr std::int64_t lanes = 8;
     static constexpr bool has_fma = true;
+    static constexpr int registers = 16;
     static constexpr bool has_tables_of_32 = false; // no lookup in one instruction
 
     static reals splat(float value) { return _mm256_set1_ps(value); }
@@ -114,7 +116,7 @@ struct avx2 : vector_operators<32>, avx2_bytes {
     /// Two of 16 bits to each lane.
     static integers dot_pairs(integers sums, integers a, integers b) { return add(sums, _mm256_madd_epi16(a, b)); }
     /// Four of u8 and s8 to each lane. VPMADDUBSW adds two in 16 bits, with saturation.
-    static constexpr bool dot_saturates = true;
+    static constexpr bool dot_saturates = true, dot_is_signed = false;
     static integers dot(integers sums, integers a, integers b) {
         return dot_pairs(sums, _mm256_maddubs_epi16(a, b), _mm256_set1_epi16(1));
     }

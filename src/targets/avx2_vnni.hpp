@@ -8,7 +8,7 @@ namespace {
 
 struct avx2_vnni : avx2 {
     using of_32_bytes = avx2_vnni;
-    static constexpr bool dot_saturates = false;
+    static constexpr bool dot_saturates = false, dot_is_signed = false;
     /// Adds four products of u8 and s8 to each lane, wrapping.
     static integers dot(integers sums, integers a, integers b) { return _mm256_dpbusd_avx_epi32(sums, a, b); }
     // Small numbers need no parts.

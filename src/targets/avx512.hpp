@@ -5,6 +5,7 @@
 #include <immintrin.h>
 #include <type_traits>
 
+#include "targets/avx2.hpp"
 #include "targets/avx512_bytes.hpp"
 #include "targets/operators.hpp"
 #include "targets/simd.hpp"
@@ -13,12 +14,14 @@ namespace dynquant::simd {
 namespace {
 
 struct avx512 : vector_operators<64>, avx512_bytes {
+    using of_32_bytes = avx2;
     using reals = __m512;
     using integers = __m512i;
     using mask = __mmask16;
     static constexpr const char *name = "avx512";
     static constexpr std::int64_t lanes = 16;
     static constexpr bool has_fma = true;
+    static constexpr int registers = 32;
 
     static reals splat(float value) { return _mm512_set1_ps(value); }
     static integers splat(std::int32_t value) { return _mm512_set1_epi32(value); }

@@ -14,7 +14,7 @@ struct avx512_vnni_256 : avx2 {
 
 struct avx512_vnni : avx512 {
     using of_32_bytes = avx512_vnni_256;
-    static constexpr bool dot_saturates = false;
+    static constexpr bool dot_saturates = false, dot_is_signed = false;
     /// Adds four products of u8 and s8 to each lane, wrapping.
     static integers dot(integers sums, integers a, integers b) { return _mm512_dpbusd_epi32(sums, a, b); }
     /// Two of 16 bits to each lane.

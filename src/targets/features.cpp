@@ -4,6 +4,9 @@
 #include <cpuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#elif defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
 #endif
 
 namespace dynquant::targets {
@@ -87,7 +90,16 @@ std::int64_t level3_of_complex() {
 }
 #else
 features of_processor() {
+#if defined(__aarch64__)
+    static const features detected = [] {
+        const auto first = getauxval(AT_HWCAP), second = getauxval(AT_HWCAP2);
+        return feature::neon | ((first & HWCAP_ASIMDDP) != 0 ? feature::dotprod : 0)
+                | ((second & HWCAP2_I8MM) != 0 ? feature::i8mm : 0);
+    }();
+    return detected;
+#else
     return scalar;
+#endif
 }
 
 bool request_amx() {

@@ -21,7 +21,7 @@ namespace feature {
 inline constexpr features avx2 = 1U << 0, fma = 1U << 1, f16c = 1U << 2, bmi2 = 1U << 3, avx512f = 1U << 4,
                           avx512bw = 1U << 5, avx512dq = 1U << 6, avx512vl = 1U << 7, avx512vbmi = 1U << 8,
                           avx512vnni = 1U << 9, avx512fp16 = 1U << 10, amx_int8 = 1U << 11, avx_vnni = 1U << 12,
-                          neon = 1U << 13;
+                          neon = 1U << 13, dotprod = 1U << 14, i8mm = 1U << 15;
 }
 
 // Instruction sets: what code that is compiled for one needs.
@@ -30,7 +30,6 @@ inline constexpr features none = 0;
     inline constexpr features name = (extended) | (added);
 #include "targets/targets.inc"
 #undef DYNQUANT_TARGET
-inline constexpr features neon = feature::neon;
 
 struct instruction_set {
     const char *name;
@@ -79,6 +78,13 @@ bool request_amx();
 
 enum class vendor { amd, intel, other };
 vendor processor_vendor();
+
+/// Whether there are stores of vectors that bypass the caches.
+#if defined(__x86_64__)
+inline constexpr bool has_streaming_stores = true;
+#else
+inline constexpr bool has_streaming_stores = false;
+#endif
 
 /// Bytes of the third-level cache of one core complex of an AMD processor; 0 if unknown or none.
 std::int64_t level3_of_complex();

@@ -21,6 +21,7 @@ struct scalar : operators<float, std::int32_t, std::uint32_t> {
     using doubles = double;
     static constexpr const char *name = "scalar";
     static constexpr std::int64_t lanes = 1;
+    static constexpr int registers = 16;
     static constexpr bool has_fma = false; // std::fma without the instruction is slower than dividing
 
     static reals splat(float value) { return value; }
@@ -99,7 +100,7 @@ struct scalar : operators<float, std::int32_t, std::uint32_t> {
         std::memcpy(&bits, p, sizeof bits);
         return bits;
     }
-    static constexpr bool dot_saturates = true; // so that loops take pairs
+    static constexpr bool dot_saturates = true, dot_is_signed = false; // so that loops take pairs
     /// Two products of 16 bits, added to the sum, which wraps.
     static integers dot_pairs(integers sums, integers a, integers b) {
         const auto product = [=](int at) {

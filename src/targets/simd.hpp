@@ -1,10 +1,11 @@
-// Vectors of an instruction set: the one vocabulary of all loops that are compiled for one. scalar.hpp, avx2.hpp and
-// avx512.hpp have a type of it each, V, with static members only. operators.hpp gives those that are the same in all;
-// NAME_*.hpp extend one of these types by what few loops need. No other folder has vectors of intrinsics. All types lie
-// in anonymous namespaces: code for one instruction set must not be taken for code of another by the linker. scalar.hpp
-// has the simplest definition of most members; types of more than one lane also pack in steps, words() and bytes(), and
-// have vectors of bytes. Most used are
+// Vectors of an instruction set: the one vocabulary of all loops that are compiled for one. scalar.hpp, avx2.hpp,
+// avx512.hpp and neon.hpp have a type of it each, V, with static members only. operators.hpp gives those that are the
+// same in all; NAME_*.hpp extend one of these types by what few loops need. No other folder has vectors of intrinsics.
+// All types lie in anonymous namespaces: code for one instruction set must not be taken for code of another by the
+// linker. scalar.hpp has the simplest definition of most members; types of more than one lane also pack in steps,
+// words() and bytes(), and have vectors of bytes. Most used are
 //     lanes                           32-bit lanes of a vector
+//     registers                       vectors that they hold: 16 or 32
 //     reals, integers                 f32 with the operators + - * /; s32 or any other bits
 //     splat(x)                        x in each lane
 //     load(p)                         elements widened to f32 or s32; u32 less 2^31
@@ -17,13 +18,15 @@
 //     add, subtract, multiply, min, bit_and, bit_or, shift_left, shift_right of integers; the first three wrap
 //     select_less(a, b, then, otherwise)       lane by lane
 //     as_reals, as_integers           the same bits
+//     dot(sums, a, b)                 adds four products of u8 and s8 to each lane; where dot_is_signed of s8 and s8;
+//                                     where dot_saturates of pairs that saturate, or there is no dot()
 //     to_reals, to_integers           converted, to nearest even
 //     pack(type, a, b)                to elements of half the width, rounded and saturated; but NaN and both infinities
 //                                     become the lowest integer, as x86 converts all that s32 lacks to its lowest value
 //
 // Formulas of types that have FMA count on the last rule: for x near -FLT_MAX they may give +infinity
-// (kernels/native/formulas/two_part.hpp). Where a conversion saturates instead, as ARM's does, x has to be limited from
-// below, too.
+// (kernels/native/formulas/two_part.hpp). Where a conversion saturates instead, as NEON's does, x has to be limited
+// from below, too: within() does both.
 //
 // Loops that need no more than operators, of any number and any width, are written over lanes.hpp instead.
 #pragma once

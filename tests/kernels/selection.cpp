@@ -36,6 +36,10 @@ isa strongest(isa cap = isa::avx512) {
     return result;
 }
 
+bool is_arm() {
+    return targets::has(targets::of_processor(), targets::neon);
+}
+
 /// Each test starts without dynquant's environment variables.
 class selection : public testing::Test {
   protected:
@@ -75,7 +79,9 @@ TEST_F(selection, the_strongest_isa_of_the_processor_is_used) {
 }
 
 TEST_F(selection, code_or_else_the_environment_caps_the_isa) {
-    for (const auto cap : {isa::scalar, isa::avx2, isa::avx512}) {
+    const auto caps =
+            is_arm() ? std::vector {isa::scalar, isa::neon} : std::vector {isa::scalar, isa::avx2, isa::avx512};
+    for (const auto cap : caps) {
         EXPECT_EQ(chosen_isa({.max_isa = cap}), to_string(strongest(cap)));
         const scoped_variable capped("DYNQUANT_MAX_ISA", to_string(cap));
         EXPECT_EQ(best_isa(), strongest(cap));
@@ -85,8 +91,7 @@ TEST_F(selection, code_or_else_the_environment_caps_the_isa) {
 }
 
 TEST_F(selection, a_cap_of_another_architecture_means_scalar) {
-    const bool is_arm = targets::has(targets::of_processor(), targets::neon);
-    const auto foreign = is_arm ? std::vector {isa::avx2, isa::avx512} : std::vector {isa::neon};
+    const auto foreign = is_arm() ? std::vector {isa::avx2, isa::avx512} : std::vector {isa::neon};
     for (const auto cap : foreign) {
         EXPECT_EQ(chosen_isa({.max_isa = cap}), "scalar");
         const scoped_variable capped("DYNQUANT_MAX_ISA", to_string(cap));

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "direct.hpp"
+#include "targets/features.hpp"
 
 namespace dynquant::test {
 
@@ -19,8 +20,8 @@ std::ostream &operator<<(std::ostream &out, const variant &v) {
 std::vector<variant> universal_variants() {
     const auto any = statement_of(direction::quantize, data_type::f32, data_type::u8, {1}, {1});
     std::vector<variant> result;
-    for (const auto value :
-            {isa::scalar, isa::avx2, isa::avx512}) { // the processor has those that a cap leaves as they are
+    for (const auto value : // the processor has those that a cap leaves as they are
+            {isa::scalar, isa::avx2, isa::avx512, isa::neon}) {
         const variant native {kernel_kind::native, value};
         if (prepare(any, native.forced()).info().isa == to_string(value)) result.push_back(native);
     }
@@ -29,7 +30,7 @@ std::vector<variant> universal_variants() {
 }
 
 variant onednn_variant() {
-    return {kernel_kind::onednn, isa::avx512};
+    return {kernel_kind::onednn, targets::strongest(targets::of_processor())};
 }
 
 std::vector<variant> all_variants() {

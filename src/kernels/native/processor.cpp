@@ -10,9 +10,10 @@
 namespace dynquant::kernels::native {
 namespace {
 
-/// The last-level cache that a core has access to.
+/// The last-level cache that a core has access to. Without stores that bypass it, and where glibc knows none, as on
+/// ARM, it holds everything.
 std::int64_t last_level_cache() {
-    constexpr std::int64_t usual = 32 << 20;
+    constexpr std::int64_t usual = targets::has_streaming_stores ? 32 << 20 : INT64_MAX;
     const std::int64_t all = sysconf(_SC_LEVEL3_CACHE_SIZE), own = targets::level3_of_complex();
     if (all <= 0) return own > 0 ? own : usual;
     return own > 0 ? std::min(all, own) : all;

@@ -225,11 +225,12 @@ void packed_product::add_up() {
     const std::vector<std::byte> ones(static_cast<std::size_t>(product_.line_inner), std::byte {1});
     const std::vector<const std::byte *> lines(static_cast<std::size_t>(product_.lines), ones.data());
     auto of_ones = product_;
-    of_ones.x_is_signed = false; // no compensation, which is yet to be found
+    of_ones.x_is_signed = loop_.reads_signed; // no compensation, which is yet to be found
     loop_.multiply(of_ones, {lines.data(), 0, 1}, {0, own_panels()}, weight_sums_.data(), 0);
-    if (problem_.x_is_signed)
-        std::ranges::transform(weight_sums_, compensation_.begin(), [](std::int32_t sum) {
-            return static_cast<std::int32_t>(0U - 128U * static_cast<std::uint32_t>(sum));
+    if (is_compensated())
+        std::ranges::transform(weight_sums_, compensation_.begin(), [this](std::int32_t sum) {
+            const auto of_128 = 128U * static_cast<std::uint32_t>(sum);
+            return static_cast<std::int32_t>(problem_.x_is_signed ? 0U - of_128 : of_128);
         });
     subtract_from_sums(problem_.w_zero_points, product_.lines * product_.line_inner, weight_sums_);
 }
@@ -245,7 +246,7 @@ void packed_product::run(const indirect_rows &x, parallel::range panels, std::in
         if (panels.begin >= own) return;
     }
     auto product = product_;
-    if (x.ending.initial) product.compensation = x.ending.initial;
+    if (x.ending.initial && !is_compensated()) product.compensation = x.ending.initial;
     loop_.multiply(product, x, panels, y, y_stride);
 }
 

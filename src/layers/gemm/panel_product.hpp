@@ -23,7 +23,7 @@ struct excess_weights {
 
 /// What sums start from and become where they are stored, with parameters of each column that are readable for 64 more.
 struct sums_ending {
-    const std::int32_t *initial = nullptr; // in place of panel_product::compensation; null: that
+    const std::int32_t *initial = nullptr; // null: 0
     /// Both or none: f32 takes the place of each sum, sum * factor + summand, each operation rounded, then its clip as
     /// layers/epilogue has it.
     const float *factors = nullptr, *summands = nullptr;
@@ -52,7 +52,7 @@ inline constexpr int panel_tile_rows = 6;
 struct panel_product {
     const std::int8_t *weights;
     std::int64_t panel_bytes, line_bytes; // of a panel, and of what it has for one line
-    const std::int32_t *compensation;     // each column's initial sum, where s8 is read as u8, 128 more
+    const std::int32_t *compensation;     // each column's initial sum, where x is read with the other sign
     const std::int32_t *zero_points;      // of each column, which the sums of rows multiply; null: none
     excess_weights excess;
     std::int64_t columns;
@@ -71,6 +71,7 @@ struct panel_loop {
     std::int64_t depth;           // the rows of a line are padded to a multiple of this
     std::int64_t interleaved = 4; // rows
     bool has_excess = false;      // see saturation_excess.hpp
+    bool reads_signed = false;    // elements of x; u8 is read as s8, 128 less, and else s8 as u8, 128 more
 };
 
 /// Panels of 1, 2, ... times as many columns as the first.

@@ -60,7 +60,7 @@ inline std::vector<dynquant::targets::instruction_set> sets_named(std::initializ
 }
 
 /// What operators are compiled for.
-inline const auto operator_sets = sets_named({"scalar", "avx2", "avx512"});
+inline const auto operator_sets = sets_named({"scalar", "avx2", "avx512", "neon"});
 
 /// Cells that print one line.
 struct group {

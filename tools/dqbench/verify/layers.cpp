@@ -159,7 +159,7 @@ group sums_of(const std::string &name, const sets &by, const std::vector<plan> &
 }
 
 group steps_of_layers(int times) {
-    group g {"layers.steps", sets_named({"scalar", "avx2", "avx512", "avx512_vbmi"}), {}};
+    group g {"layers.steps", sets_named({"scalar", "avx2", "avx512", "avx512_vbmi", "neon"}), {}};
     for (const auto &steps : chains()) {
         auto &c = g.cells.emplace_back();
         c.name = concat(g.name, '/', steps.name);
@@ -181,7 +181,10 @@ group steps_of_layers(int times) {
 }
 
 group quantized_layers(int times) {
-    group g {"layers.quantized", sets_named({"scalar", "avx2", "avx2_vnni", "avx512", "avx512_vnni", "amx_int8"}), {}};
+    group g {"layers.quantized",
+            sets_named({"scalar", "avx2", "avx2_vnni", "avx512", "avx512_vnni", "amx_int8", "neon", "neon_dot",
+                    "neon_i8mm"}),
+            {}};
     for (const bool by_row : {false, true}) {
         auto &c = g.cells.emplace_back();
         c.name = concat(g.name, by_row ? "/by_row" : "/per_tensor");
@@ -202,7 +205,7 @@ group quantized_layers(int times) {
 }
 
 group tables_of_bytes() {
-    group g {"layers.lookup", sets_named({"scalar", "avx2", "avx512", "avx512_vbmi"}), {}};
+    group g {"layers.lookup", sets_named({"scalar", "avx2", "avx512", "avx512_vbmi", "neon"}), {}};
     for (const bool in_place : {false, true}) {
         auto &c = g.cells.emplace_back();
         c.name = concat(g.name, in_place ? "/in_place" : "/apart");
@@ -216,6 +219,9 @@ group tables_of_bytes() {
 constexpr std::int64_t weight_only_shapes[][3] = {{1, 37, 70}, {1, 1103, 9}, {2, 64, 64}, {3, 19, 5}, {4, 130, 33},
         {5, 7, 140}, {6, 41, 17}, {9, 100, 24}, {12, 33, 65}, {13, 40, 80}, {26, 96, 50}, {97, 20, 100},
         {200, 64, 180}};
+
+/// What sums of four products are compiled for, and where there are none those of two.
+const auto of_blocks = sets_named({"scalar", "avx2", "avx2_vnni", "avx512_vnni", "neon", "neon_dot", "neon_i8mm"});
 
 /// A cell for each type. choose: draws the rest of a plan.
 template <typename Choose>
@@ -240,8 +246,8 @@ group of_weight_types(
 
 group weight_only_products(int times) {
     using enum data_type;
-    return of_weight_types("layers.narrow", sets_named({"scalar", "avx2", "avx512"}),
-            {s8, u8, s4, u4, f8_e4m3, f8_e5m2}, times, [](weight_only_plan &p, drawing &draw) {
+    return of_weight_types("layers.narrow", operator_sets, {s8, u8, s4, u4, f8_e4m3, f8_e5m2}, times,
+            [](weight_only_plan &p, drawing &draw) {
                 p.block = draw.one_of({std::int64_t {1}, std::int64_t {2}, std::int64_t {5}, std::int64_t {16},
                         std::int64_t {32}, p.inner, p.inner + 7, p.inner / 2 + 1});
                 p.is_by_column = draw.coin();
@@ -254,26 +260,29 @@ group weight_only_products(int times) {
 /// Products of x that is quantized in blocks.
 group block_products(int times) {
     using enum data_type;
-    return of_weight_types("layers.blocks", sets_named({"scalar", "avx2", "avx2_vnni", "avx512_vnni", "amx_int8"}),
-            {s8, u8, s4, u4}, times, [](weight_only_plan &p, drawing &draw) {
-                p.quantizes_x = p.is_by_column = true;
-                p.block = std::int64_t {16} << draw.number(0, 4);
-                p.has_zero_points = draw.coin();
-                p.is_transposed = draw.coin();
-            });
+    const auto by =
+            sets_named({"scalar", "avx2", "avx2_vnni", "avx512_vnni", "amx_int8", "neon", "neon_dot", "neon_i8mm"});
+    return of_weight_types("layers.blocks", by, {s8, u8, s4, u4}, times, [](weight_only_plan &p, drawing &draw) {
+        p.quantizes_x = p.is_by_column = true;
+        p.block = std::int64_t {16} << draw.number(0, 4);
+        p.has_zero_points = draw.coin();
+        p.is_transposed = draw.coin();
+    });
 }
 
 } // namespace
 
 std::vector<group> layer_groups() {
-    const auto of_products = sets_named({"scalar", "avx2", "avx2_vnni", "avx512_vnni", "amx_int8"});
+    const auto of_products =
+            sets_named({"scalar", "avx2", "avx2_vnni", "avx512_vnni", "amx_int8", "neon_dot", "neon_i8mm"});
     return {
             sums_of("matmul", of_products, products(), 3),
             sums_of("conv", of_products, convolutions(), 3),
-            sums_of("depthwise", sets_named({"scalar", "avx2", "avx2_vnni", "avx512", "avx512_vnni"}),
+            sums_of("depthwise",
+                    sets_named(
+                            {"scalar", "avx2", "avx2_vnni", "avx512", "avx512_vnni", "neon", "neon_dot", "neon_i8mm"}),
                     depthwise_convolutions(), 3),
-            sums_of("planar", sets_named({"scalar", "avx2", "avx2_vnni", "avx512_vnni"}), channels_first_convolutions(),
-                    3),
+            sums_of("planar", of_blocks, channels_first_convolutions(), 3),
             steps_of_layers(3),
             quantized_layers(3),
             tables_of_bytes(),

@@ -6,8 +6,8 @@
 // preparations, and the functions that make families, of which table.hpp has a line each.
 //
 // Formulas to integers give a real of at most 2^23 or, far below s32, NaN or +infinity. Packing rounds and saturates
-// it; NaN, +infinity and everything below s32 become the lowest value (simd.hpp). The cells quantize.small of
-// `dqbench verify` meet such quotients.
+// it; NaN, +infinity and everything below s32 become the lowest value (simd.hpp). Where conversion makes +infinity the
+// highest, limited() keeps quotients finite. The cells quantize.small of `dqbench verify` meet such quotients.
 #pragma once
 
 #include <cstdint>
@@ -128,6 +128,16 @@ struct word_zero {
     static word_zero from(typename V::integers zero_point) { return {zero_point}; }
     real_and_zero_point<V> added_to(typename V::reals x) const { return {x, zero_point}; }
 };
+
+/// Limits x to what the guard takes from above, for a quotient to integers. From below only where V::within() says that
+/// conversion wants it.
+template <typename V>
+[[gnu::always_inline]] inline typename V::reals limited(typename V::reals bound, typename V::reals x) {
+    if constexpr (requires { V::within(bound, x); })
+        return V::within(bound, x);
+    else
+        return V::min(bound, x);
+}
 
 // ---- Rounding to the division's type -------------------------------------------------------------------
 

@@ -44,7 +44,7 @@ struct limited_quotient {
     }
     static constexpr bool is_limited = true, is_bounded = false;
     signed_magnitude<V> parts(typename V::reals x) const {
-        return {in_division<V, Division>(quotient(V::abs(x))), zero.added_to(x)};
+        return {in_division<V, Division>(quotient.of_magnitude(V::abs(x))), zero.added_to(x)};
     }
     typename V::reals operator()(typename V::reals x) const {
         const auto [magnitude, sign] = parts(x);
@@ -62,7 +62,7 @@ struct limited_quotient_and_zero {
     typename V::reals zero;
     static limited_quotient_and_zero from(auto take) { return {quotient_kind::from(take), take(take.p.zero_point)}; }
     typename V::reals operator()(typename V::reals x) const {
-        const auto magnitude = in_division<V, float16_bits>(quotient(V::abs(x)));
+        const auto magnitude = in_division<V, float16_bits>(quotient.of_magnitude(V::abs(x)));
         return in_division<V, float16_bits>(V::copy_sign(magnitude, x) + zero);
     }
 };

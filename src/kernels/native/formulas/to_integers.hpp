@@ -53,7 +53,7 @@ struct corrected_quotient {
         return of(take(take.p.scale), take(take.p.reciprocal), Zero::from(take(take.p.zero_point)));
     }
     auto operator()(typename V::reals x) const {
-        x = V::min(limit, x);
+        x = limited<V>(limit, x);
         const auto estimate = x * reciprocal;
         const auto remainder = V::negated_fma(estimate, scale, x);
         return zero.added_to(V::fma(remainder, reciprocal, estimate));
@@ -220,7 +220,7 @@ struct split_product {
                 Zero::from(take(take.p.zero_point))};
     }
     [[gnu::always_inline]] auto operator()(typename V::reals x) const {
-        x = V::min(limit, x);
+        x = limited<V>(limit, x);
         const auto scaled = x * scaled_reciprocal;
         return zero.added_to(scaled - V::negated_fma(x, reciprocal, scaled));
     }

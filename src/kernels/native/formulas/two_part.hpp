@@ -72,10 +72,12 @@ template <typename V, typename Zero>
 struct two_part {
     typename V::reals high, low, limit;
     Zero zero;
-    auto operator()(typename V::reals x) const {
-        x = V::min(limit, x);
-        return zero.added_to(V::fma(x, high, x * low));
-    }
+    auto operator()(typename V::reals x) const { return unlimited(limited<V>(limit, x)); }
+    /// For magnitudes, of which NaN stays NaN.
+    auto of_magnitude(typename V::reals x) const { return unlimited(V::min(limit, x)); }
+
+  private:
+    auto unlimited(typename V::reals x) const { return zero.added_to(V::fma(x, high, x * low)); }
 };
 
 /// two_part without zero points. The preparation computes the residuals.

@@ -1,11 +1,11 @@
 #include "kernels/native/scales/boxes.hpp"
 
 #include <algorithm>
-#include <unistd.h>
 
 #include "elements/table.hpp"
 #include "kernels/native/scales/box_parameters.hpp"
 #include "quantization/shape.hpp"
+#include "targets/caches.hpp"
 
 namespace dynquant::kernels::native {
 namespace {
@@ -20,8 +20,8 @@ constexpr std::int64_t min_row_bytes = 1024;
 /// A box is read again from the second-level cache.
 std::int64_t second_level_cache() {
     static const std::int64_t bytes = [] {
-        constexpr long usual = 1L << 20;
-        const long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
+        constexpr std::int64_t usual = 1 << 20;
+        const auto cache = targets::second_level_cache();
         return cache > 0 ? cache : usual;
     }();
     return bytes;

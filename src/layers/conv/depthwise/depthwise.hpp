@@ -1,5 +1,5 @@
 // src/layers/conv/depthwise: convolutions with one channel in each group, channels last. isa/ has one source for each
-// instruction set; pairs_avx2.hpp and quads.hpp have the loops. Start here.
+// instruction set; pairs.hpp and quads.hpp have the loops. Start here.
 #pragma once
 
 #include <cstddef>

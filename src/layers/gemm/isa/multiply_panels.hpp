@@ -46,7 +46,8 @@ template <typename V, int vectors, int rows, bool x_is_signed>
 void multiply_rows(const panel_product &p, const indirect_rows &from, std::int64_t first_row, std::int64_t panel,
         std::int32_t *y, std::int64_t y_stride) {
     constexpr std::int64_t panel_columns = vectors * V::lanes, step_bytes = 4 * panel_columns;
-    constexpr std::uint32_t flip = x_is_signed ? 0x80808080 : 0; // flipping the sign bit turns s8 into u8, 128 more
+    // Flipping the sign bit turns s8 into u8, 128 more, and u8 into s8, 128 less.
+    constexpr std::uint32_t flip = x_is_signed != V::dot_is_signed ? 0x80808080 : 0;
     const auto first = panel * panel_columns, inner = p.line_inner, whole = inner / 4 * 4;
     const auto stride = from.stride, offset = first_row * stride;
     // Products of excess, which are computed first: vectors loaded soon after parts of them were stored would wait.
@@ -64,6 +65,13 @@ void multiply_rows(const panel_product &p, const indirect_rows &from, std::int64
             sums[r][v] = V::load(p.compensation + first + v * V::lanes);
             others[r][v] = V::splat(0);
         }
+    if constexpr (V::dot_is_signed) // whose compensation u8 needs beside what the ending says
+        if (!x_is_signed && from.ending.initial)
+#pragma GCC unroll 6
+            for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 4
+                for (int v = 0; v < vectors; ++v)
+                    sums[r][v] = V::add(sums[r][v], V::load(from.ending.initial + first + v * V::lanes));
     if (p.zero_points)
 #pragma GCC unroll 6
         for (int r = 0; r < rows; ++r) {
@@ -153,7 +161,7 @@ void multiply_rows(const panel_product &p, const indirect_rows &from, std::int64
 template <typename V, int columns_in_vectors>
 struct by_bytes {
     static constexpr std::int64_t columns = columns_in_vectors * V::lanes, interleaved = 4;
-    static constexpr bool has_excess = V::dot_saturates;
+    static constexpr bool has_excess = V::dot_saturates, reads_signed = V::dot_is_signed;
     /// Multiplies rows from `row` on by some panels; y: of the first row.
     template <int rows, bool x_is_signed>
     static void multiply(const panel_product &p, const indirect_rows &x, std::int64_t row, parallel::range panels,
@@ -187,13 +195,14 @@ void multiply_panels(const panel_product &p, const indirect_rows &x, parallel::r
 
 template <typename Loop>
 constexpr panel_loop kind_of() {
-    return {multiply_panels<Loop>, Loop::columns, Loop::interleaved, Loop::interleaved, Loop::has_excess};
+    return {multiply_panels<Loop>, Loop::columns, Loop::interleaved, Loop::interleaved, Loop::has_excess,
+            Loop::reads_signed};
 }
 
-/// Vectors of 16 lanes have panels of 1 to 4 vectors, others of 2: twice the registers hold twice the sums.
+/// Panels of 1 to 4 vectors, or of 2: twice the registers hold twice the sums.
 template <typename V>
 constexpr panel_loops panels_of = [] {
-    if constexpr (V::lanes == 16)
+    if constexpr (V::registers == 32)
         return panel_loops {4,
                 {kind_of<by_bytes<V, 1>>(), kind_of<by_bytes<V, 2>>(), kind_of<by_bytes<V, 3>>(),
                         kind_of<by_bytes<V, 4>>()}};

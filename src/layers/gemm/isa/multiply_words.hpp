@@ -121,7 +121,7 @@ void multiply_words(const panel_product &p, const indirect_rows &from, std::int6
 template <typename V, int vectors>
 struct by_words {
     static constexpr std::int64_t columns = vectors * V::lanes, interleaved = 2;
-    static constexpr bool has_excess = false;
+    static constexpr bool has_excess = false, reads_signed = false;
     template <int rows, bool x_is_signed>
     static void multiply(const panel_product &p, const indirect_rows &x, std::int64_t row, parallel::range panels,
             std::int32_t *y, std::int64_t y_stride) {

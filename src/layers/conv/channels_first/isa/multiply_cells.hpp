@@ -13,10 +13,10 @@ using simd::unroll;
 /// of `block` filters. The sums stay in registers; a load of x serves all filters, a broadcast of weights all vectors.
 template <typename V, int block, int filters, int vectors>
 [[gnu::always_inline]] inline void multiply_some(
-        const channels_first_span &s, std::int64_t filter, std::int64_t first) {
+        const channels_first_span &s, const std::int32_t *start, std::int64_t filter, std::int64_t first) {
     typename V::integers sums[filters][vectors];
     unroll<filters>([&](int f) __attribute__((always_inline)) {
-        unroll<vectors>([&](int v) __attribute__((always_inline)) { sums[f][v] = V::splat(s.start[filter + f]); });
+        unroll<vectors>([&](int v) __attribute__((always_inline)) { sums[f][v] = V::splat(start[f]); });
     });
     if constexpr (!V::dot_saturates)
         if (s.zero_points)
@@ -32,6 +32,7 @@ template <typename V, int block, int filters, int vectors>
         typename V::integers x[vectors];
         unroll<vectors>([&](int v) __attribute__((always_inline)) {
             x[v] = V::load_bits(s.cells[step] + 4 * (first + v * V::lanes));
+            if constexpr (V::dot_is_signed) x[v] = V::bit_xor(x[v], V::splat_bytes(-128));
         });
         unroll<filters>([&](int f) __attribute__((always_inline)) {
             const auto w = V::splat(weights[f]);
@@ -53,11 +54,25 @@ template <typename V, int block, int filters, int vectors>
 /// A copy of the span stays in registers, whatever the sums' memory is.
 template <typename V, int block, int filters, int vectors>
 void multiply_filters(const channels_first_span s, std::int64_t filter) { // NOLINT(performance-unnecessary-value-param)
+    const auto *start = s.start + filter;
+    std::int32_t of_unsigned[filters];
+    if constexpr (V::dot_is_signed) { // u8 is read as s8, 128 less
+        const auto *weights = s.weights + filter / block * block * s.steps + filter % block;
+        for (int f = 0; f < filters; ++f) {
+            std::int32_t sum[V::lanes];
+            auto sums = V::splat(0);
+            for (std::int64_t step = 0; step < s.steps; ++step)
+                sums = V::dot(sums, V::splat_bytes(-128), V::splat(weights[step * block + f]));
+            V::store(sum, V::subtract(V::splat(start[f]), sums));
+            of_unsigned[f] = sum[0];
+        }
+        start = of_unsigned;
+    }
     std::int64_t p = 0;
     for (; p + vectors * V::lanes <= s.positions; p += vectors * V::lanes)
-        multiply_some<V, block, filters, vectors>(s, filter, p);
+        multiply_some<V, block, filters, vectors>(s, start, filter, p);
     for (; p < s.positions; p += V::lanes)
-        multiply_some<V, block, filters, 1>(s, filter, p);
+        multiply_some<V, block, filters, 1>(s, start, filter, p);
 }
 
 /// filters, vectors: of a block of eight filters at once, as registers hold their sums.
@@ -78,10 +93,10 @@ void multiply_cells(const channels_first_span &s) {
     if ((s.filters & 1) != 0) multiply_filters<V, 1, 1, 4>(s, filter);
 }
 
-/// AVX-512 has twice the registers of AVX2. A cell has four bytes for V::dot(), else two words.
+/// AVX-512 and NEON have twice the registers of AVX2. A cell has four bytes for V::dot(), else two words.
 template <typename V>
 constexpr channels_first_loop channels_first_of = {
-        multiply_cells<V, V::lanes == 16 ? 8 : 4, V::lanes == 16 ? 3 : 2>, V::dot_saturates ? 2 : 4, V::lanes};
+        multiply_cells<V, V::registers == 32 ? 8 : 4, V::registers == 32 ? 3 : 2>, V::dot_saturates ? 2 : 4, V::lanes};
 
 } // namespace
 } // namespace dynquant::layers

@@ -21,9 +21,9 @@ constexpr std::int64_t panel_columns = vectors_of_panel *V::lanes;
 /// Of several rows of x those that have their sums in registers together, in this many vectors: as many as registers
 /// suffice for.
 template <typename V>
-constexpr int most_rows = V::lanes == 16 ? 6 : 4;
+constexpr int most_rows = V::registers == 32 ? 6 : 4;
 template <typename V>
-constexpr int tile_vectors = V::lanes == 16 ? 4 : 2;
+constexpr int tile_vectors = V::registers == 32 ? 4 : 2;
 
 /// Calls f(rows, first row) for the tiles of rows, as for_each_row_tile().
 template <typename V, typename F>
@@ -53,9 +53,18 @@ std::int64_t segment_rows(std::int64_t block) {
     return four;
 }
 
+/// Weights of 8 bits as V::dot() takes them.
+template <typename V>
+[[gnu::always_inline]] inline typename V::integers as_read(typename V::integers bytes) {
+    if constexpr (V::dot_is_signed)
+        return V::bit_xor(bytes, V::splat_bytes(-128));
+    else
+        return bytes;
+}
+
 /// The scales and zero points of a block, of some vectors of columns. The latter have 16 bits, as the sums of codes
-/// have.
-template <typename V, int vectors>
+/// have. reads_signed: weights of u8 are read as s8, 128 less.
+template <typename V, int vectors, bool reads_signed = false>
 struct block_parameters {
     static_assert(max_block * 127 <= INT16_MAX);
     typename V::reals scales[vectors];
@@ -75,6 +84,10 @@ struct block_parameters {
                             __attribute__((always_inline)) { zero_points[v] = V::load(bytes + v * V::lanes); });
         else
             unroll<vectors>([&](int v) __attribute__((always_inline)) { zero_points[v] = V::splat(p.zero_point); });
+        if constexpr (reads_signed)
+            unroll<vectors>([&](int v) __attribute__((always_inline)) {
+                zero_points[v] = V::bit_and(V::subtract(zero_points[v], V::splat(128)), V::splat(0xffff));
+            });
     }
 
     /// Adds the sums of a row of x, for a vector of columns, to y: less the zero points, times both scales.
@@ -111,7 +124,7 @@ template <typename V, bool are_nibbles>
                         low[v] = V::dot_small(low[v], V::bit_and(w, low_half), first);
                         other = V::dot_small(other, V::bit_and(V::template shift_right<4>(w), low_half), second);
                     } else {
-                        low[v] = V::dot(low[v], w, first);
+                        low[v] = V::dot(low[v], as_read<V>(w), first);
                     }
                 });
             }
@@ -120,7 +133,7 @@ template <typename V, bool are_nibbles>
                 if constexpr (has_halves) sums[v] = V::add(sums[v], V::sums_of_small(high[v], 16));
             });
         }
-        const block_parameters<V, vectors_of_panel> parameters(p, of_block, 0);
+        const block_parameters<V, vectors_of_panel, V::dot_is_signed && !are_nibbles> parameters(p, of_block, 0);
         const auto sum_of_x = V::splat(x.sums[block]);
         const auto scale_of_x = V::splat(x.scales[block]);
         unroll<vectors_of_panel>([&](int v) __attribute__((always_inline)) {
@@ -141,8 +154,8 @@ struct wide_blocks {
 };
 
 /// Multiplies rows of x by some vectors of a panel, from a column on. x: from the first row on. y: of that and the
-/// column.
-template <typename V, int rows>
+/// column. reads_signed: as block_parameters.
+template <typename V, int rows, bool reads_signed>
 [[gnu::noinline]] void multiply_tile(
         const wide_blocks &w, const block_rows &x, std::int64_t column, float *y, std::int64_t y_stride) {
     using integers = typename V::integers;
@@ -169,6 +182,7 @@ template <typename V, int rows>
                 integers of_w[vectors];
                 unroll<vectors>([&](int v) __attribute__((always_inline)) {
                     of_w[v] = V::load_to_register(weights + v * 4 * V::lanes);
+                    if constexpr (reads_signed) of_w[v] = as_read<V>(of_w[v]);
                 });
                 unroll<rows>([&](int r) __attribute__((always_inline)) {
                     const auto of_x = V::splat(four_bytes(four + 4 * r));
@@ -194,7 +208,7 @@ template <typename V, int rows>
                                 __attribute__((always_inline)) { V::store(total, sum); });
                 continue;
             }
-            const block_parameters<V, vectors> parameters(p, of_block, column);
+            const block_parameters<V, vectors, reads_signed> parameters(p, of_block, column);
             unroll<rows>([&](int r) __attribute__((always_inline)) {
                 const auto sum_of_x = V::splat(x.sums[r * blocks + block]);
                 const auto scale_of_x = V::splat(x.scales[r * blocks + block]);
@@ -259,7 +273,12 @@ void multiply_rows(const block_panels &p, const block_rows &x, std::int64_t pane
                 for (std::int64_t n = 0; n < columns && panel * columns + n < p.columns;
                         n += tile_vectors<V> * V::lanes)
                     for_each_tile<V>(x, [&](auto rows, std::int64_t row) {
-                        multiply_tile<V, rows>(w, rows_from(p, x, row, rows), n, y + row * y_stride + n, y_stride);
+                        const auto of_tile = rows_from(p, x, row, rows);
+                        auto *const to = y + row * y_stride + n;
+                        if (V::dot_is_signed && !p.are_nibbles && !has_parts<V>)
+                            multiply_tile<V, rows, V::dot_is_signed>(w, of_tile, n, to, y_stride);
+                        else
+                            multiply_tile<V, rows, false>(w, of_tile, n, to, y_stride);
                     });
             });
 }

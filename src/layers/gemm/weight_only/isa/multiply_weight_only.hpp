@@ -32,7 +32,7 @@ constexpr std::int64_t prefetched_bytes = 2048;
 template <typename V>
 constexpr int vectors_for(int rows) {
     return rows == 1 ? 2 * panel_vectors
-            : rows <= (V::lanes == 16         ? 6
+            : rows <= (V::registers == 32     ? 6
                               : V::lanes == 1 ? 1
                                               : 3)
             ? panel_vectors
