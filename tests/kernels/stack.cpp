@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "dynquant/onnx.hpp"
 #include "support/direct.hpp"
@@ -18,7 +19,12 @@
 namespace dynquant::test {
 namespace {
 
-constexpr std::size_t smallest_thread = 64 * 1024, most_of_run = 48 * 1024, ample = 1024 * 1024;
+constexpr std::size_t most_of_run = 48 * 1024, ample = 1024 * 1024;
+
+/// 64 KB, or as few more as the C library takes.
+std::size_t smallest_thread() {
+    return std::max<std::size_t>(64 * 1024, static_cast<std::size_t>(sysconf(_SC_THREAD_STACK_MIN)));
+}
 
 /// A thread's stack, above an inaccessible page.
 class painted_stack {
@@ -54,9 +60,9 @@ class painted_stack {
     }
 
   private:
-    static constexpr std::size_t page = 4096;
     static constexpr unsigned char paint = 0xa5;
 
+    const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     std::size_t size_;
     unsigned char *memory_;
 };
@@ -71,7 +77,7 @@ std::size_t idle() {
 testing::AssertionResult fits(const std::function<void()> &run) {
     const auto used = painted_stack(ample).used_by(run) - idle();
     if (used > most_of_run) return testing::AssertionFailure() << used << " bytes of stack";
-    painted_stack(smallest_thread).used_by(run);
+    painted_stack(smallest_thread()).used_by(run);
     return testing::AssertionSuccess();
 }
 

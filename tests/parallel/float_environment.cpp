@@ -11,15 +11,15 @@
 #include "support/single_op.hpp"
 #endif
 
-#if defined(__x86_64__)
+#if DYNQUANT_TEST_CONTROL_WORD
 
 namespace dynquant::test {
 namespace {
 
 std::vector<unsigned> roundings_and_flushings() {
     std::vector<unsigned> result;
-    for (const unsigned rounding : {0u, mxcsr::down, mxcsr::up, mxcsr::toward_zero})
-        for (const unsigned flushing : {0u, mxcsr::ftz, mxcsr::daz, mxcsr::ftz | mxcsr::daz})
+    for (const unsigned rounding : {0u, control::down, control::up, control::toward_zero})
+        for (const unsigned flushing : {0u, control::ftz, control::daz, control::ftz | control::daz})
             result.push_back(rounding | flushing);
     return result;
 }
@@ -39,12 +39,12 @@ std::vector<sample> samples() {
     return result;
 }
 
-/// Runs f under this MXCSR, and returns MXCSR afterwards.
+/// Runs f under this control word, and returns that afterwards.
 template <typename F>
 unsigned run_with(unsigned control, const F &f) {
-    const scoped_mxcsr set(control);
+    const scoped_control_word set(control);
     f();
-    return _mm_getcsr();
+    return control_word();
 }
 
 class float_environment : public testing::TestWithParam<unsigned> {
@@ -60,7 +60,7 @@ class float_environment : public testing::TestWithParam<unsigned> {
     static void expect_right_under_control_words(const Run &run) {
         // Exceptions masked, masked with some flags already raised, and all trapped.
         const unsigned control_words[] = {
-                GetParam() | mxcsr::masks, GetParam() | mxcsr::masks | mxcsr::some_flags, GetParam()};
+                GetParam() | control::masks, GetParam() | control::masks | control::some_flags, GetParam()};
         for (const auto &s : samples())
             for (const auto &v : variants_for(s)) {
                 const auto op = prepare(s.q, v.forced());
@@ -70,7 +70,7 @@ class float_environment : public testing::TestWithParam<unsigned> {
                     std::ranges::fill(dst, guarded_buffer::pattern);
                     const auto after = run_with(control, [&] { run([&] { op.run(args); }); });
                     ASSERT_EQ(after, control) << v;
-                    ASSERT_TRUE(result_right(s, dst)) << v << ", MXCSR " << std::hex << control;
+                    ASSERT_TRUE(result_right(s, dst)) << v << ", control word " << std::hex << control;
                 }
             }
     }
@@ -80,7 +80,7 @@ TEST_P(float_environment, of_the_caller_neither_matters_nor_changes) {
     expect_right_under_control_words([](const auto &f) { f(); });
 }
 
-// A TBB arena that is made under this MXCSR passes it to its threads.
+// A TBB arena that is made under this control word passes it to its threads.
 TEST_P(float_environment, of_worker_threads_does_not_matter) {
     expect_right_under_control_words([](const auto &f) { tbb::task_arena(4).execute(f); });
 }
@@ -102,7 +102,7 @@ TEST_P(float_environment, of_computed_scales_does_not_matter) {
         src[7] = -unit;
         src[count - 1] = 2 * unit;
         for (const auto &v : universal_variants())
-            for (const auto control : {GetParam() | mxcsr::masks, GetParam()}) {
+            for (const auto control : {GetParam() | control::masks, GetParam()}) {
                 std::vector<std::uint8_t> dst(count);
                 float found = 0;
                 std::uint8_t zero_point = 0;
@@ -128,12 +128,12 @@ TEST_P(float_environment, of_prepare_does_not_matter) {
         random_source random(0);
         const auto s = random_sample(random, q, parameters::tame);
         for (const auto &v : universal_variants())
-            for (const auto control : {GetParam() | mxcsr::masks, GetParam()}) {
+            for (const auto control : {GetParam() | control::masks, GetParam()}) {
                 std::vector<std::byte> dst(s.expected.size());
                 const auto after = run_with(control, [&] {
                     prepare(q, v.forced()).run({s.in.src.data(), nullptr, nullptr, dst.data()});
                 });
-                EXPECT_TRUE(result_right(s, dst)) << v << ", MXCSR " << std::hex << control;
+                EXPECT_TRUE(result_right(s, dst)) << v << ", control word " << std::hex << control;
                 EXPECT_EQ(after, control) << v;
             }
     }
@@ -145,7 +145,7 @@ TEST_P(float_environment, of_compile_does_not_matter) {
     const single_op quantize {.kind = dg::op::kind::Quantize, .shape = {3}, .scales = {0x1p-149f}};
     const single_op dequantize {.kind = dg::op::kind::Dequantize, .shape = {3}, .scales = {0x1p-149f}};
     for (const auto &v : universal_variants())
-        for (const auto control : {GetParam() | mxcsr::masks, GetParam()}) {
+        for (const auto control : {GetParam() | control::masks, GetParam()}) {
             std::vector<int> integers;
             std::vector<float> reals;
             const std::vector<float> src = {0x1p-149f, -0x1.8p-148f, 1};
@@ -153,7 +153,7 @@ TEST_P(float_environment, of_compile_does_not_matter) {
                 integers = quantize.quantize(v, src);
                 reals = dequantize.dequantize(v, {1, -3, 127});
             });
-            EXPECT_EQ(integers, (std::vector<int> {1, -3, 127})) << v << ", MXCSR " << std::hex << control;
+            EXPECT_EQ(integers, (std::vector<int> {1, -3, 127})) << v << ", control word " << std::hex << control;
             EXPECT_EQ(reals, (std::vector<float> {0x1p-149f, -0x1.8p-148f, 0x1.fcp-143f})) << v;
         }
 }
@@ -162,7 +162,7 @@ TEST_P(float_environment, of_compile_does_not_matter) {
 INSTANTIATE_TEST_SUITE_P(
         control_words, float_environment, testing::ValuesIn(roundings_and_flushings()), [](const auto &value) {
             std::ostringstream name;
-            name << "mxcsr_" << std::hex << value.param;
+            name << "control_word_" << std::hex << value.param;
             return name.str();
         });
 

@@ -13,26 +13,35 @@
 namespace dynquant::targets {
 namespace {
 
-#if defined(__x86_64__)
-/// The flags in /proc/cpuinfo, Linux's names of the features that it supports.
-std::set<std::string> flags_of_linux() {
+/// A line of /proc/cpuinfo, Linux's names of the features that it supports.
+[[maybe_unused]] std::set<std::string> flags_of_linux(const char *of) {
     std::ifstream info("/proc/cpuinfo");
     for (std::string line; std::getline(info, line);) {
-        if (!line.starts_with("flags")) continue;
+        if (!line.starts_with(of)) continue;
         std::istringstream words(line.substr(line.find(':') + 1));
         return {std::istream_iterator<std::string>(words), {}};
     }
     return {};
 }
 
+#if defined(__x86_64__)
 TEST(processor, has_the_features_that_linux_names) {
     constexpr instruction_set named[] = {{"avx2", feature::avx2}, {"fma", feature::fma}, {"f16c", feature::f16c},
             {"bmi2", feature::bmi2}, {"avx512f", feature::avx512f}, {"avx512bw", feature::avx512bw},
             {"avx512dq", feature::avx512dq}, {"avx512vl", feature::avx512vl}, {"avx512vbmi", feature::avx512vbmi},
             {"avx512_vnni", feature::avx512vnni}, {"avx512_fp16", feature::avx512fp16}, {"amx_int8", feature::amx_int8},
             {"avx_vnni", feature::avx_vnni}};
-    const auto flags = flags_of_linux();
+    const auto flags = flags_of_linux("flags");
     ASSERT_TRUE(flags.contains("sse2"));
+    for (const auto &[name, needs] : named)
+        EXPECT_EQ(has(of_processor(), needs), flags.contains(name)) << name;
+}
+#elif defined(__aarch64__)
+TEST(processor, has_the_features_that_linux_names) {
+    constexpr instruction_set named[] = {
+            {"asimd", feature::neon}, {"asimddp", feature::dotprod}, {"i8mm", feature::i8mm}};
+    const auto flags = flags_of_linux("Features");
+    ASSERT_TRUE(flags.contains("asimd"));
     for (const auto &[name, needs] : named)
         EXPECT_EQ(has(of_processor(), needs), flags.contains(name)) << name;
 }
@@ -43,7 +52,7 @@ TEST(caps, admit_what_extends_them) {
     EXPECT_EQ(up_to(isa::avx2), avx2_vnni);
     for (const auto extension : {avx2_vnni, avx512, avx512_vbmi, avx512_vnni, avx512_fp16, amx_int8})
         EXPECT_TRUE(has(up_to(isa::avx512), extension));
-    EXPECT_EQ(up_to(isa::neon), neon);
+    EXPECT_EQ(up_to(isa::neon), neon_i8mm);
     for (const auto cap : {isa::scalar, isa::avx2, isa::avx512})
         EXPECT_FALSE(has(up_to(cap), neon)) << to_string(cap);
 }
@@ -55,6 +64,7 @@ TEST(caps, strongest_needs_all_features) {
     EXPECT_EQ(strongest(avx512), isa::avx512);
     EXPECT_EQ(strongest(avx512 & ~feature::avx512vl), isa::avx2);
     EXPECT_EQ(strongest(neon), isa::neon);
+    EXPECT_EQ(strongest(neon_i8mm), isa::neon);
     EXPECT_EQ(strongest(of(isa::avx512) & up_to(isa::neon)), isa::scalar);
 }
 

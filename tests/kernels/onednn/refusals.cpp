@@ -126,7 +126,7 @@ TEST(onednn_kernel_refuses, strict_quantize_by_powers_of_two_with_a_subnormal_re
     auto q = quantize_statement({1}, {1});
     q.scales.values = {0x1p127};
     EXPECT_NE(refusal(q), "");
-    const scoped_mxcsr flushing(mxcsr::power_on | mxcsr::ftz | mxcsr::daz);
+    const scoped_control_word flushing(control::power_on | control::ftz | control::daz);
     EXPECT_EQ(by_onednn<std::uint8_t>(q, std::vector {0x1p127f}), std::vector<std::uint8_t> {0});
 }
 #endif

@@ -333,12 +333,12 @@ TEST(onednn_kernel, keeps_calls_of_one_operation_apart) {
     EXPECT_EQ(wrong, 0);
 }
 
-#if defined(__x86_64__)
+#if DYNQUANT_TEST_CONTROL_WORD
 /// Calls f on a new thread under this control word. TBB keeps the control word of a thread's first use for its loops.
 template <typename F>
 void on_new_thread_under(unsigned control, F &&f) {
     std::thread([&] {
-        const scoped_mxcsr set(control);
+        const scoped_control_word set(control);
         f();
     }).join();
 }
@@ -348,13 +348,13 @@ void on_new_thread_under(unsigned control, F &&f) {
 void expect_the_same_under_control_words(const quantization &q, const oracle::inputs &in,
         const std::vector<std::byte> &expected, const std::vector<unsigned> &controls) {
     for (const auto control : controls)
-        on_new_thread_under(mxcsr::masks | control, [&] {
+        on_new_thread_under(control::masks | control, [&] {
             // A plain reorder must differ, or the test could not fail.
             EXPECT_FALSE(*plain_reorder(q, in) == expected) << std::hex << control;
             std::vector<std::byte> dst(expected.size());
             onednn(q).run({in.src.data(), in.scales.data(), nullptr, dst.data()});
             EXPECT_TRUE(dst == expected) << std::hex << control;
-            EXPECT_EQ(_mm_getcsr() & ~0x3fu, mxcsr::masks | control);
+            EXPECT_EQ(control_word() & ~control::flags, control::masks | control);
         });
 }
 
@@ -369,7 +369,7 @@ TEST(onednn_kernel, quantizes_the_same_under_any_control_word) {
         expected.push_back(bytes {1, 2, 4, 4}[i % 4]);
     }
     expect_the_same_under_control_words(q, {bytes_of(src), {}, {}}, bytes_of(expected),
-            {mxcsr::up, mxcsr::down, mxcsr::toward_zero, mxcsr::ftz | mxcsr::daz});
+            {control::up, control::down, control::toward_zero, control::ftz | control::daz});
 }
 
 TEST(onednn_kernel, dequantizes_the_same_under_any_control_word) {
@@ -379,7 +379,7 @@ TEST(onednn_kernel, dequantizes_the_same_under_any_control_word) {
     std::vector<float> expected(size, 10066330 * 0x1p-25f); // up from 10066329.75
     std::fill(expected.begin() + size / 2, expected.end(), 3 * least);
     expect_the_same_under_control_words(q, {bytes_of(std::vector<std::int8_t>(size, 3)), bytes_of(scales), {}},
-            bytes_of(expected), {mxcsr::down, mxcsr::toward_zero, mxcsr::ftz | mxcsr::daz});
+            bytes_of(expected), {control::down, control::toward_zero, control::ftz | control::daz});
 }
 #endif
 
