@@ -79,5 +79,17 @@ inline void interleave(sixteen_bytes (&x)[4]) {
     x[3] = high_bytes(high_even, high_odd);
 }
 
+/// The bytes of all eight, by turns: three rounds of interleaving vector i with vector i + 4.
+inline void interleave(sixteen_bytes (&x)[8]) {
+    for (int round = 0; round < 3; ++round) {
+        sixteen_bytes y[8];
+        for (int i = 0; i < 4; ++i) {
+            y[2 * i] = low_bytes(x[i], x[i + 4]);
+            y[2 * i + 1] = high_bytes(x[i], x[i + 4]);
+        }
+        std::memcpy(x, y, sizeof x);
+    }
+}
+
 } // namespace
 } // namespace dynquant::simd

@@ -46,8 +46,8 @@ panel_product product_of(const packed_product::problem &p, const panel_loop &kin
 /// Rows of weights that a panel interleaves.
 struct interleaved_rows {
     std::int64_t to;      // where they are in a panel
-    std::int64_t from[4]; // where they are in a filter
-    std::uint8_t mask[4]; // 0: no row, at the end of a line
+    std::int64_t from[8]; // where they are in a filter
+    std::uint8_t mask[8]; // 0: no row, at the end of a line
     bool are_adjacent;    // in a filter
 };
 
@@ -87,7 +87,7 @@ void interleave(const constant_weights &w, const interleaved_rows &g, std::int64
             copy(&rows[i], w.first + g.from[i] + n, columns - n, 16);
             rows[i] = (rows[i] ^ w.flip) & g.mask[i];
         }
-        if constexpr (interleaved == 4) {
+        if constexpr (interleaved >= 4) {
             simd::interleave(rows);
         } else if constexpr (interleaved == 2) {
             const auto low = simd::low_bytes(rows[0], rows[1]);
@@ -102,7 +102,7 @@ void interleave(const constant_weights &w, const interleaved_rows &g, std::int64
 template <int interleaved>
 void gather(
         const constant_weights &w, std::span<const interleaved_rows> groups, std::int64_t columns, std::int8_t *to) {
-    const auto flips = w.flip * 0x01010101U;
+    const auto flips = w.flip * 0x0101010101010101U;
     for (std::int64_t n = 0; n < columns; ++n, to += interleaved) {
         const auto *const filter = w.first + n * w.of_filter;
         for (const auto &g : groups) {
@@ -112,7 +112,7 @@ void gather(
             else
                 for (int i = 0; i < interleaved; ++i)
                     rows[i] = filter[g.from[i]];
-            std::uint32_t bits = 0, mask = 0;
+            std::uint64_t bits = 0, mask = 0;
             std::memcpy(&bits, rows, interleaved);
             std::memcpy(&mask, g.mask, sizeof mask);
             bits = (bits ^ flips) & mask;
@@ -200,7 +200,8 @@ packed_product::packed_product(problem p, const panel_loop &kind, const constant
 
 void packed_product::pack(const constant_weights &w, std::int8_t *to) const {
     const auto groups = all_interleaved_rows(problem_, product_, loop_, w);
-    const auto pack = loop_.interleaved == 4 ? pack_groups<4>
+    const auto pack = loop_.interleaved == 8 ? pack_groups<8>
+            : loop_.interleaved == 4         ? pack_groups<4>
             : loop_.interleaved == 2         ? pack_groups<2>
                                              : pack_groups<1>;
     constexpr std::size_t block = 64; // groups whose rows of a panel's columns are in the first-level cache
