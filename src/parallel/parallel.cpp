@@ -15,7 +15,7 @@ thread_local const executor *thread_executor = nullptr;   // set by scoped_execu
 
 const executor &current_executor() {
     if (thread_executor) return *thread_executor;
-    const auto *process = process_executor.load(std::memory_order_relaxed);
+    const auto *process = process_executor.load(std::memory_order_acquire);
     return process ? *process : default_executor();
 }
 
@@ -29,7 +29,8 @@ scoped_executor::~scoped_executor() {
 }
 
 void run_on_openmp(const void *user) {
-    if (const auto *openmp = openmp_executor(user)) process_executor.store(openmp, std::memory_order_relaxed);
+    // Whoever sees the executor also sees the functions that it calls, which openmp_executor() has found.
+    if (const auto *openmp = openmp_executor(user)) process_executor.store(openmp, std::memory_order_release);
 }
 
 int concurrency() {
