@@ -46,6 +46,23 @@ struct neon : operators<float32x4_t, int32x4_t, uint32x4_t>, neon_bytes {
     static integers load(const std::uint8_t *p) {
         return vreinterpretq_s32_u32(vmovl_u16(vget_low_u16(vmovl_u8(vreinterpret_u8_u32(four_bytes(p))))));
     }
+    /// Sixteen bytes, which take fewer operations than four times four.
+    static void load_four(const std::int8_t *p, integers (&x)[4]) {
+        const auto bytes = vld1q_s8(p);
+        const auto low = vmovl_s8(vget_low_s8(bytes)), high = vmovl_high_s8(bytes);
+        x[0] = vmovl_s16(vget_low_s16(low));
+        x[1] = vmovl_high_s16(low);
+        x[2] = vmovl_s16(vget_low_s16(high));
+        x[3] = vmovl_high_s16(high);
+    }
+    static void load_four(const std::uint8_t *p, integers (&x)[4]) {
+        const auto bytes = vld1q_u8(p);
+        const auto low = vmovl_u8(vget_low_u8(bytes)), high = vmovl_high_u8(bytes);
+        x[0] = vreinterpretq_s32_u32(vmovl_u16(vget_low_u16(low)));
+        x[1] = vreinterpretq_s32_u32(vmovl_high_u16(low));
+        x[2] = vreinterpretq_s32_u32(vmovl_u16(vget_low_u16(high)));
+        x[3] = vreinterpretq_s32_u32(vmovl_high_u16(high));
+    }
     static integers load(const std::int16_t *p) { return vmovl_s16(vld1_s16(p)); }
     static integers load(const std::uint16_t *p) { return vreinterpretq_s32_u32(vmovl_u16(vld1_u16(p))); }
     static integers load(const std::uint32_t *p) {
@@ -122,6 +139,18 @@ struct neon : operators<float32x4_t, int32x4_t, uint32x4_t>, neon_bytes {
         const auto low = vmull_s16(vget_low_s16(x), vget_low_s16(y)), high = vmull_high_s16(x, y);
         return vaddq_s32(sums, vpaddq_s32(low, high));
     }
+    /// Eight words of w by a word of x, which is in a vector or not.
+    template <int place>
+    static void multiply_by_word(integers *sums, integers w, integers x) {
+        const auto words = vreinterpretq_s16_s32(w), of_x = vreinterpretq_s16_s32(x);
+        sums[0] = vmlal_laneq_s16(sums[0], vget_low_s16(words), of_x, place);
+        sums[1] = vmlal_high_laneq_s16(sums[1], words, of_x, place);
+    }
+    static void multiply_by(integers *sums, integers w, std::int16_t x) {
+        const auto words = vreinterpretq_s16_s32(w);
+        sums[0] = vmlal_n_s16(sums[0], vget_low_s16(words), x);
+        sums[1] = vmlal_high_n_s16(sums[1], words, x);
+    }
     static constexpr bool dot_saturates = true, dot_is_signed = false; // so that loops take pairs
     /// Four of u8 below 16 and s8, added to sums in parts of 16 bits, which hold this many: 2 * 15 * 128 * 8 < 2^15.
     static constexpr std::int64_t most_small_dots = 8;
@@ -148,7 +177,8 @@ struct neon : operators<float32x4_t, int32x4_t, uint32x4_t>, neon_bytes {
     // FMIN and FMAX give NaN if either is NaN, and order -0 and 0, as two operations do not.
     static reals min(reals bound, reals x) { return vbslq_f32(vcltq_f32(bound, x), bound, x); }
     static reals max(reals bound, reals x) { return vbslq_f32(vcgtq_f32(bound, x), bound, x); }
-    /// x between -bound and bound; -bound for a quiet NaN. Conversion makes infinity the highest integer.
+    /// x between -bound and bound, and -bound for NaN, but a NaN that signals: for quotients to integers, of which
+    /// conversion would make NaN 0 and +infinity the highest.
     static reals within(reals bound, reals x) { return vmaxnmq_f32(vminq_f32(x, bound), vnegq_f32(bound)); }
     static reals abs(reals x) { return vabsq_f32(x); }
     /// Rounds to f16 or bf16, NaN to a quiet one.
@@ -234,9 +264,9 @@ struct neon : operators<float32x4_t, int32x4_t, uint32x4_t>, neon_bytes {
     static void fence() {}
     static void zero_upper() {}
 
-    // Packing in steps; all keep the order.
+    // Packing in steps; all keep the order. Of reals that within() has limited.
     static integers words(integers a, integers b) { return vreinterpretq_s32_s16(vqmovn_high_s32(vqmovn_s32(a), b)); }
-    static integers words(reals a, reals b) { return words(to_integers(a), to_integers(b)); }
+    static integers words(reals a, reals b) { return words(vcvtnq_s32_f32(a), vcvtnq_s32_f32(b)); }
     static integers add_saturated(integers a, integers b) { // of words
         return vreinterpretq_s32_s16(vqaddq_s16(vreinterpretq_s16_s32(a), vreinterpretq_s16_s32(b)));
     }
@@ -254,7 +284,7 @@ struct neon : operators<float32x4_t, int32x4_t, uint32x4_t>, neon_bytes {
     }
     // These pack one vector, and store it.
     static int16x4_t words(integers a) { return vqmovn_s32(a); }
-    static int16x4_t words(reals a) { return words(to_integers(a)); }
+    static int16x4_t words(reals a) { return words(vcvtnq_s32_f32(a)); }
     static int16x4_t add_saturated(int16x4_t a, int16x4_t b) { return vqadd_s16(a, b); }
     template <typename Integer>
     static void store_packed(Integer *p, int16x4_t words) {
@@ -284,7 +314,7 @@ struct neon : operators<float32x4_t, int32x4_t, uint32x4_t>, neon_bytes {
         if constexpr (std::is_signed_v<Integer>)
             return words(a, b);
         else
-            return vreinterpretq_s32_u16(vqmovun_high_s32(vqmovun_s32(to_integers(a)), to_integers(b)));
+            return vreinterpretq_s32_u16(vqmovun_high_s32(vqmovun_s32(vcvtnq_s32_f32(a)), vcvtnq_s32_f32(b)));
     }
     static constexpr std::int64_t looked_up = 0; // tables of sixteen pay in AVX-512 only
 

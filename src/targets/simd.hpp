@@ -25,8 +25,9 @@
 //                                     become the lowest integer, as x86 converts all that s32 lacks to its lowest value
 //
 // Formulas of types that have FMA count on the last rule: for x near -FLT_MAX they may give +infinity
-// (kernels/native/formulas/two_part.hpp). Where a conversion saturates instead, as NEON's does, x has to be limited
-// from below, too: within() does both.
+// (kernels/native/formulas/two_part.hpp). Where a conversion saturates instead, as NEON's
+// does, formulas limit quotients, or x, from both sides by within(bound, x), which also makes NaN the lowest, and
+// packing counts on that.
 //
 // Loops that need no more than operators, of any number and any width, are written over lanes.hpp instead.
 #pragma once

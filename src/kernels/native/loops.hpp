@@ -109,6 +109,17 @@ template <typename V, bool InPairs = false, typename Dst, typename Result>
         store<V>(p, pack<V, InPairs>(p, r), stream);
 }
 
+/// Whether V widens bytes to four vectors in fewer operations than one by one.
+template <typename V, typename Src>
+constexpr bool loads_four = [] {
+    if constexpr (std::is_integral_v<Src> && sizeof(Src) == 1)
+        return requires(const Src *src, typename V::integers(&x)[4]) {
+            V::load_four(src, x);
+        };
+    else
+        return false;
+}();
+
 /// Computes four vectors. If InPairs, bf16 is read in pairs, even and odd elements: they take an operation each, in
 /// order two. Each pair then has one formula.
 template <typename V, bool InPairs = true, typename Src, typename Dst, typename FormulaAt>
@@ -126,6 +137,13 @@ template <typename V, bool InPairs = true, typename Src, typename Dst, typename 
             r[k + 1] = formula_at(i + k * n)(odd);
         }
         store<V, true>(dst + i, r, stream);
+    } else if constexpr (loads_four<V, Src>) {
+        typename V::integers x[4];
+        V::load_four(src + i, x);
+#pragma GCC unroll 4
+        for (int k = 0; k < 4; ++k)
+            r[k] = formula_at(i + k * n)(x[k]);
+        store<V>(dst + i, r, stream);
     } else {
 #pragma GCC unroll 4
         for (int k = 0; k < 4; ++k)
@@ -212,6 +230,14 @@ template <typename V, bool Overruns, typename Src, typename FormulaAt>
         }
     }
     for (; i + four <= count; i += four) {
+        if constexpr (loads_four<V, Src>) {
+            typename V::integers x[4];
+            V::load_four(src + i, x);
+#pragma GCC unroll 4
+            for (int k = 0; k < 4; ++k)
+                V::store(dst + i + k * n, formula_at(i + k * n)(x[k]));
+            continue;
+        }
 #pragma GCC unroll 4
         for (int k = 0; k < 4; ++k)
             stream ? V::stream(dst + i + k * n, at(i + k * n)) : V::store(dst + i + k * n, at(i + k * n));

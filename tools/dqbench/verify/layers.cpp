@@ -274,7 +274,7 @@ group block_products(int times) {
 
 std::vector<group> layer_groups() {
     const auto of_products =
-            sets_named({"scalar", "avx2", "avx2_vnni", "avx512_vnni", "amx_int8", "neon_dot", "neon_i8mm"});
+            sets_named({"scalar", "avx2", "avx2_vnni", "avx512_vnni", "amx_int8", "neon", "neon_dot", "neon_i8mm"});
     return {
             sums_of("matmul", of_products, products(), 3),
             sums_of("conv", of_products, convolutions(), 3),

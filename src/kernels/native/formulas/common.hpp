@@ -6,8 +6,8 @@
 // preparations, and the functions that make families, of which table.hpp has a line each.
 //
 // Formulas to integers give a real of at most 2^23 or, far below s32, NaN or +infinity. Packing rounds and saturates
-// it; NaN, +infinity and everything below s32 become the lowest value (simd.hpp). Where conversion makes +infinity the
-// highest, limited() keeps quotients finite. The cells quantize.small of `dqbench verify` meet such quotients.
+// it; NaN, +infinity and everything below s32 become the lowest value (simd.hpp). Where conversion saturates instead,
+// limited() leaves none of these. The cells quantize.small of `dqbench verify` meet such quotients.
 #pragma once
 
 #include <cstdint>
@@ -129,8 +129,7 @@ struct word_zero {
     real_and_zero_point<V> added_to(typename V::reals x) const { return {x, zero_point}; }
 };
 
-/// Limits x to what the guard takes from above, for a quotient to integers. From below only where V::within() says that
-/// conversion wants it.
+/// Limits a quotient to integers, or x of such a quotient, from above; from both sides where conversion of V saturates.
 template <typename V>
 [[gnu::always_inline]] inline typename V::reals limited(typename V::reals bound, typename V::reals x) {
     if constexpr (requires { V::within(bound, x); })

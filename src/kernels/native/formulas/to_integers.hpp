@@ -18,7 +18,7 @@ struct division {
     static division from(auto take) { return {take(take.p.scale), take(take.p.zero_point)}; }
     typename V::reals operator()(typename V::reals x) const {
         // Any bound beyond all integer types of dst will do.
-        return V::min(V::splat(two_to_22), x / scale + zero);
+        return limited<V>(V::splat(two_to_22), x / scale + zero);
     }
 };
 
@@ -31,7 +31,7 @@ struct limited_division {
     zero_kind zero;
     static limited_division from(auto take) { return {take(take.p.scale), zero_kind::from(take(take.p.zero_point))}; }
     [[gnu::always_inline]] typename V::reals operator()(typename V::reals x) const {
-        return zero.added_to(rounded_to<V, Division>(V::min(V::splat(two_to_22), x / scale)));
+        return zero.added_to(rounded_to<V, Division>(limited<V>(V::splat(two_to_22), x / scale)));
     }
 };
 
@@ -68,7 +68,7 @@ struct reciprocal_product {
     typename V::reals reciprocal, zero;
     static reciprocal_product from(auto take) { return {take(take.p.reciprocal), take(take.p.zero_point)}; }
     typename V::reals operator()(typename V::reals x) const {
-        return V::min(V::splat(two_to_22), V::fma(x, reciprocal, zero));
+        return limited<V>(V::splat(two_to_22), V::fma(x, reciprocal, zero));
     }
 };
 
@@ -201,7 +201,7 @@ struct limited_product {
     Zero zero;
     static limited_product from(auto take) { return {take(take.p.reciprocal), Zero::from(take(take.p.zero_point))}; }
     [[gnu::always_inline]] auto operator()(typename V::reals x) const {
-        return zero.added_to(rounded_to<V, Division>(V::min(V::splat(two_to_22), x * reciprocal)));
+        return zero.added_to(rounded_to<V, Division>(limited<V>(V::splat(two_to_22), x * reciprocal)));
     }
 };
 
