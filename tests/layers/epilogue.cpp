@@ -167,17 +167,23 @@ TEST(epilogue, of_planes) {
             const auto views = views_of(steps);
             const auto plane = positions + 3, y_plane = positions + 1; // y: a 77 behind each channel
             const auto sums = draw.integers(channels * plane), bias = draw.integers(first + channels);
+            const std::vector<float> floats(sums.begin(), sums.end());
             const auto tensor = draw.floats(channels * y_plane);
-            for (const bool has_bias : {true, false})
+            for (const auto *const what : {"sums", "sums with a bias", "floats"})
                 for (const auto &by : functions()) {
+                    const bool has_bias = what == std::string("sums with a bias"),
+                               are_floats = what == std::string("floats");
+                    const auto from = [&](std::int64_t at) {
+                        return are_floats ? static_cast<const void *>(floats.data() + at) : sums.data() + at;
+                    };
                     std::vector<float> y(static_cast<std::size_t>(channels * y_plane), 77);
                     {
                         const parallel::float_control control;
                         const epilogue chain {views, result_type::f32, has_bias ? bias.data() : nullptr};
-                        by.code->planes(
-                                chain, {sums.data(), plane, first, 2, positions, y.data(), y_plane, tensor.data()});
                         by.code->planes(chain,
-                                {sums.data() + 2 * plane, plane, first + 2, channels - 2, positions,
+                                {from(0), are_floats, plane, first, 2, positions, y.data(), y_plane, tensor.data()});
+                        by.code->planes(chain,
+                                {from(2 * plane), are_floats, plane, first + 2, channels - 2, positions,
                                         y.data() + 2 * y_plane, y_plane, tensor.data() + 2 * y_plane});
                     }
                     for (std::int64_t c = 0; c < channels; ++c) {
@@ -221,8 +227,8 @@ TEST(epilogue, scale_and_subtract_by_position) {
                         {
                             const parallel::float_control control;
                             if (is_planes)
-                                by.code->planes(
-                                        chain, {sums.data(), positions, 0, channels, positions, y.data(), positions});
+                                by.code->planes(chain,
+                                        {sums.data(), false, positions, 0, channels, positions, y.data(), positions});
                             else
                                 by.code->rows(chain, rows, {0, positions}, {0, channels});
                         }

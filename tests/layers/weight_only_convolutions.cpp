@@ -86,7 +86,10 @@ struct sample {
                     for (std::int64_t c = 0; c < g.y[2]; ++c) {
                         const auto image = n / g.filters, filter = n % g.filters;
                         const auto window = window_at(g, image, filter / (g.filters / g.groups), {a, b, c});
-                        y.push_back(oracle::narrow_sum(w, window.data(), 1, factors.data() + filter * w.inner, filter));
+                        const auto sum =
+                                oracle::narrow_sum(w, window.data(), 1, factors.data() + filter * w.inner, filter);
+                        y.push_back(d.post_ops.empty() ? sum
+                                                       : sum + d.post_ops.front().a[static_cast<std::size_t>(filter)]);
                     }
         return y;
     }
@@ -128,13 +131,22 @@ void expect_equal(const std::vector<float> &y, const std::vector<float> &expecte
                 << i << ": " << y[i] << " in place of " << expected[i];
 }
 
+std::vector<float> test_bias(test::random_source &random, std::int64_t filters) {
+    std::vector<float> result;
+    for (std::int64_t i = 0; i < filters; ++i)
+        result.push_back(random.exponent_within(-3, 3));
+    return result;
+}
+
 sample draw(test::random_source &random) {
     const auto number = [&](std::int64_t least, std::int64_t most) { return random.within(least, most); };
     const auto rank = number(1, 3);
     dims kernel, x;
     for (std::int64_t i = 0; i < rank; ++i)
         kernel.push_back(number(1, 4));
-    sample s(random.one_of(types), random.one_of<std::int64_t>({1, 1, 2, 5}), number(0, 12), number(1, 20), kernel);
+    const bool is_depthwise = random.chance(25);
+    sample s(random.one_of(types), is_depthwise ? number(2, 70) : random.one_of<std::int64_t>({1, 1, 2, 5}),
+            is_depthwise ? 1 : number(0, 12), is_depthwise ? number(1, 2) : number(1, 40), kernel);
     auto &w = s.d.weights;
     auto &window = s.d.window;
     s.x_shape = {number(0, 6) == 0 ? 0 : number(1, 2), s.d.groups * (w.inner / oracle::product_of(kernel))};
@@ -158,6 +170,7 @@ sample draw(test::random_source &random) {
         for (std::int64_t i = 0; i < w.columns; ++i)
             w.scales.push_back(random.exponent_within(-8, 3));
     }
+    if (random.chance(50)) s.d.post_ops.push_back({post_op_kind::add, test_bias(random, w.columns)});
     w.are_float16 = random.chance(15);
     const bool has_zero_points = w.type != data_type::f8_e4m3 && w.type != data_type::f8_e5m2 && random.chance(50);
     const bool is_signed = w.type == data_type::s8 || w.type == data_type::s4;
@@ -173,11 +186,14 @@ sample draw(test::random_source &random) {
 
 TEST(weight_only_convolutions, are_what_the_definition_says) {
     weight_only_layer::memory memory;
-    for (std::uint64_t i = 0; i < 120; ++i) {
+    std::array<int, 2> kinds {};
+    for (std::uint64_t i = 0; i < 160; ++i) {
         SCOPED_TRACE(i);
         test::random_source random(i);
         const auto s = draw(random);
         const auto expected = s.expected();
+        const auto g = s.geometry();
+        ++kinds[g.groups == 1 && g.filters >= 32 && oracle::product_of({g.y[0], g.y[1], g.y[2]}) <= 64];
         for (const auto available : runnable_features())
             for (const int threads : {1, 3, 8}) {
                 const parallel::executor small_parts {threads == 1 ? [] { return 1; }
@@ -189,6 +205,9 @@ TEST(weight_only_convolutions, are_what_the_definition_says) {
                 if (HasFatalFailure()) return;
             }
     }
+    // Positions in vectors, and rows of few positions, as weight_only_layer.cpp decides.
+    EXPECT_GE(kinds[0], 20);
+    EXPECT_GE(kinds[1], 5);
 }
 
 /// Two filters over three elements, padded by one: sums by hand, with a bias.

@@ -429,14 +429,27 @@ class Narrow(unittest.TestCase):
 
     def test_which_convolutions_of_several_taps_are_left(self):
         without_vectors = os.environ.get("DYNQUANT_MAX_ISA") == "scalar"
-        for (channels, filters, extents, group), claimed in {(512, 512, (7, 7), 1): 1, (64, 64, (56, 56), 1): 0, (96, 96, (28, 28), 96): 0}.items():
+        for (channels, filters, extents, group), claimed in {
+                (512, 512, (7, 7), 1): 1, (256, 256, (7, 7), 1): 1, (64, 64, (56, 56), 1): 1, (96, 96, (28, 28), 96): 1, (256, 256, (500,), 256): 1,
+                (4, 111, (76,), 1): 0, (64, 64, (1500,), 64): 0}.items():
             nodes = [helper.make_node("DequantizeLinear", ["w", "s"], ["wf"]), helper.make_node("Conv", ["x", "wf"], ["y"], "c", group=group)]
-            w = np.ones((filters, channels // group, 3, 3), np.int8)
+            w = np.ones((filters, channels // group, *[3] * len(extents)), np.int8)
             m = model(nodes, {"x": (T.FLOAT, [1, channels, *extents])}, {"y": (T.FLOAT, None)}, OPSET, {"w": w, "s": F(2)})
             x = np.ones((1, channels, *extents), F)
             with self.subTest(channels=channels, filters=filters, extents=extents):
                 self.assertEqual(operators(m, {"x": x}, {"claim": "auto"})[NAME], 0 if without_vectors else claimed)
-                np.testing.assert_array_equal(run(m, {"x": x})[0], np.full((1, filters, *(e - 2 for e in extents)), 18.0 * channels / group, F))
+                np.testing.assert_array_equal(run(m, {"x": x})[0], np.full((1, filters, *(e - 2 for e in extents)), 2.0 * 3 ** len(extents) * channels / group, F))
+
+    def test_the_x_of_a_convolution_stays_float(self):
+        """By the option int8_x, too: its weights have no blocks. 1/3 as a code of 127 levels would not be 1/3."""
+        nodes = [helper.make_node("DequantizeLinear", ["w", "s"], ["wf"], axis=0), helper.make_node("Conv", ["x", "wf"], ["y"], group=2)]
+        w, s = np.ones((32, 32, 3, 3), np.int8), np.ones(32, F)
+        m = model(nodes, {"x": (T.FLOAT, [1, 64, 9, 9])}, {"y": (T.FLOAT, None)}, OPSET, {"w": w, "s": s})
+        x = np.zeros((1, 64, 9, 9), F)
+        x[:, :, 1::3, 1::3] = np.where(np.arange(64) % 32 == 0, 1, np.where(np.arange(64) % 32 == 1, F(1 / 3), 0)).reshape(1, 64, 1, 1)
+        options = {"claim": "all", "weight_only": "int8_x"}
+        self.assertEqual(operators(m, {"x": x}, options)[NAME], 1)
+        np.testing.assert_array_equal(run(m, {"x": x}, options=options)[0], np.full((1, 32, 7, 7), F(1) + F(1 / 3)))
 
     def test_windows_that_do_not_fit(self):
         nodes = [helper.make_node("DequantizeLinear", ["w", "s"], ["wf"]), helper.make_node("Conv", ["x", "wf"], ["y"], "c")]

@@ -1,67 +1,244 @@
 #include "layers/conv/float_windows.hpp"
 
 #include <algorithm>
-
-#include "parallel/parallel.hpp"
+#include <cstring>
+#include <numeric>
 
 namespace dynquant::layers {
 namespace {
 
-/// Positions of y in one line, and where they begin among the columns.
-struct segment {
-    std::int64_t begin, end, column;
+/// A dimension of the copy.
+struct dimension {
+    dimension(const window &w, std::size_t d)
+        : positions(w.y[d])
+        , taps(w.kernel[d])
+        , phases(w.kernel[d])
+        , extent(w.y[d])
+        , stride(w.strides[d])
+        , dilation(w.dilations[d])
+        , pad(w.pads_begin[d]) {
+        const auto remainders = std::min(w.kernel[d], stride / std::gcd(dilation, stride));
+        const auto shifted = positions + (w.kernel[d] - 1) * dilation / stride;
+        are_shared = remainders * shifted < phases * extent;
+        if (!are_shared) return;
+        phases = remainders;
+        extent = shifted;
+    }
+    void give_each_tap_a_phase() {
+        are_shared = false;
+        phases = taps;
+        extent = positions;
+    }
+
+    std::int64_t phase(std::int64_t tap) const { return tap % phases; }
+    std::int64_t shift(std::int64_t tap) const { return are_shared ? tap * dilation / stride : 0; }
+    /// What the first element of a phase meets in x.
+    std::int64_t first(std::int64_t phase) const {
+        return (are_shared ? phase * dilation % stride : phase * dilation) - pad;
+    }
+
+    std::int64_t positions, taps, phases, extent, stride, dilation, pad;
+    bool are_shared;
 };
 
-/// What a tap, of the last dimension, meets in a line of x; null: the line is padding.
-void gather(const window &w, const float *line, std::int64_t tap, const segment &of_y, float *to) {
-    const auto d = w.rank() - 1;
-    const auto stride = w.strides[d], offset = tap * w.dilations[d] - w.pads_begin[d];
-    auto begin = of_y.end, end = of_y.end;
-    if (line && offset < w.x[d]) {
-        begin = std::clamp(offset < 0 ? ceil_div(-offset, stride) : 0, of_y.begin, of_y.end);
-        end = std::clamp((w.x[d] - offset - 1) / stride + 1, begin, of_y.end);
+/// Calls f(i, bytes) for pieces that cover `count` floats from the first on, some of them twice. Lines are short, so
+/// that calls of memmove would take longer.
+template <typename F>
+[[gnu::always_inline]] inline void for_each_piece(std::int64_t count, F f) {
+    constexpr std::integral_constant<std::size_t, 32> eight;
+    constexpr std::integral_constant<std::size_t, 16> four;
+    constexpr std::integral_constant<std::size_t, 4> one;
+    if (count >= 8) {
+        std::int64_t i = 0;
+        for (; i + 8 <= count; i += 8)
+            f(i, eight);
+        if (i < count) f(count - 8, eight);
+    } else if (count >= 4) {
+        f(0, four);
+        f(count - 4, four);
+    } else if (count > 0) {
+        f(0, one);
+        f(count / 2, one);
+        f(count - 1, one);
     }
-    auto *const first = to + of_y.column;
-    std::fill(first, first + (begin - of_y.begin), 0.0F);
-    auto *next = first + (begin - of_y.begin);
-    if (begin < end) {
-        const auto *const from = line + (begin * stride + offset);
-        if (stride == 1)
-            std::copy(from, from + (end - begin), next);
-        else
-            for (std::int64_t i = 0; i < end - begin; ++i)
-                next[i] = from[i * stride];
+}
+
+[[gnu::always_inline]] inline void copy_floats(const float *from, std::int64_t count, float *to) {
+    for_each_piece(
+            count, [=](std::int64_t i, auto bytes) __attribute__((always_inline)) {
+                std::memcpy(to + i, from + i, bytes);
+            });
+}
+
+/// Every second element, of which the last is the last that may be read.
+void copy_every_second(const float *from, std::int64_t count, float *to) {
+    using four [[gnu::vector_size(16)]] = float;
+    const auto load = [=](std::int64_t at) {
+        four result;
+        std::memcpy(&result, from + at, sizeof result);
+        return result;
+    };
+    std::int64_t i = 0;
+    for (; i + 4 < count; i += 4) {
+        const auto some = __builtin_shufflevector(load(2 * i), load(2 * i + 4), 0, 2, 4, 6);
+        std::memcpy(to + i, &some, sizeof some);
     }
-    next += end - begin;
-    std::fill(next, first + (of_y.end - of_y.begin), 0.0F);
+    for (; i < count; ++i)
+        to[i] = from[2 * i];
 }
 
 } // namespace
 
-void gather_windows(
-        const window &w, const float *x, std::int64_t channels, std::int64_t first, std::int64_t count, float *to) {
-    const auto taps = w.kernel.back(), positions = w.y.back(), tap_lines = *volume(w.kernel) / taps;
-    const auto items = tap_lines * channels, last = first + count;
-    if (items == 0) return;
-    const auto plane = *volume(w.x); // there are channels, so that x has elements
-    parallel::for_each_part(items, parallel::parts_for_items(items, items * taps * count), [&](parallel::range part) {
-        for (auto begin = part.begin; begin < part.end;) {
-            const auto tap_line = begin / channels, end = std::min(part.end, (tap_line + 1) * channels);
-            const auto channel = begin - tap_line * channels, of_part = end - begin;
-            for (auto at = first; at < last;) {
-                const auto y_line = at / positions, column = at - y_line * positions;
-                const segment of_y {column, std::min(positions, column + (last - at)), at - first};
-                const auto x_line = w.x_line(y_line, tap_line);
-                for (auto c = channel; c < channel + of_part; ++c) {
-                    const auto *const line = x_line < 0 ? nullptr : x + c * plane + x_line * w.x.back();
-                    for (std::int64_t tap = 0; tap < taps; ++tap)
-                        gather(w, line, tap, of_y, to + ((c * tap_lines + tap_line) * taps + tap) * count);
-                }
-                at += of_y.end - of_y.begin;
-            }
-            begin = end;
+float_windows::float_windows(const window &w, std::int64_t channels, std::int64_t filters, std::int64_t lanes)
+    : w_(w)
+    , lanes_(lanes)
+    , lines_(w.rank() > 1 ? w.y[w.rank() - 2] : 1) {
+    const auto last = w.rank() - 1;
+    std::vector<dimension> of;
+    for (std::size_t d = 0; d < w.rank(); ++d)
+        of.emplace_back(w, d);
+    auto &along = of[last];
+    const auto taps = *volume(w.kernel), y_lines = *volume(w.y) / along.positions;
+    const auto joined_vectors = [&] { return ceil_div((lines_ - 1) * along.extent + along.positions, lanes); };
+    const auto separate_vectors = lines_ * ceil_div(along.positions, lanes);
+    // Products that take as long: an element is copied while ten of them are computed.
+    const auto cost = [&] {
+        auto copied = static_cast<double>(along.phases * along.extent);
+        for (std::size_t d = 0; d < last; ++d)
+            copied *= static_cast<double>(of[d].phases * of[d].extent);
+        const auto positions = y_lines / lines_ * std::min(joined_vectors(), separate_vectors) * lanes;
+        return static_cast<double>(positions) * static_cast<double>(taps * filters) + 10 * copied;
+    };
+    if (along.are_shared) {
+        const auto shared = along;
+        const auto cost_of_shared = cost();
+        along.give_each_tap_a_phase();
+        if (cost() >= cost_of_shared) along = shared;
+    }
+    line_elements_ = along.extent;
+    for (std::int64_t i = 0; i < along.phases; ++i) {
+        const auto first = along.first(i), count = along.extent;
+        const auto begin = std::min(first < 0 ? ceil_div(-first, along.stride) : 0, count);
+        const auto end = first < w.x[last] ? (w.x[last] - first - 1) / along.stride + 1 : 0;
+        phases_.push_back({begin, std::clamp(end, begin, count), first + begin * along.stride});
+        has_padding_ = has_padding_ || begin > 0 || end < count;
+    }
+
+    // Lines of the copy, the phases of all dimensions before the positions of all, and how far these lie apart.
+    std::vector<std::int64_t> of_phases(last), of_positions(last);
+    std::int64_t lines = 1;
+    for (auto *const strides : {&of_positions, &of_phases})
+        for (auto d = last; d-- > 0;) {
+            (*strides)[d] = lines;
+            lines *= strides == &of_phases ? of[d].phases : of[d].extent;
         }
-    });
+    for (std::int64_t line = 0; line < lines; ++line) {
+        std::int64_t x_line = 0;
+        for (std::size_t d = 0; d < last && x_line >= 0; ++d) {
+            const auto phase = line / of_phases[d] % of[d].phases, i = line / of_positions[d] % of[d].extent;
+            const auto at = i * of[d].stride + of[d].first(phase);
+            x_line = at < 0 || at >= w.x[d] ? -1 : x_line * w.x[d] + at;
+        }
+        x_lines_.push_back(x_line);
+        has_padding_ = has_padding_ || x_line < 0;
+    }
+    phase_elements_ = round_up(lines * line_elements_, std::int64_t {16}); // cache lines
+    channel_elements_ = along.phases * phase_elements_;
+
+    const auto tap_lines = taps / w.kernel[last];
+    offsets_.reserve(static_cast<std::size_t>(std::max(channels, std::int64_t {1}) * taps));
+    for (std::int64_t tap_line = 0; tap_line < tap_lines; ++tap_line) {
+        std::int64_t line = 0;
+        for (auto d = last, rest = static_cast<std::size_t>(tap_line); d-- > 0;) {
+            const auto kernel = static_cast<std::size_t>(w.kernel[d]);
+            const auto tap = static_cast<std::int64_t>(rest % kernel);
+            rest /= kernel;
+            line += of[d].phase(tap) * of_phases[d] + of[d].shift(tap) * of_positions[d];
+        }
+        for (std::int64_t tap = 0; tap < w.kernel[last]; ++tap)
+            offsets_.push_back(along.phase(tap) * phase_elements_ + line * line_elements_ + along.shift(tap));
+    }
+    if (channels == 0) offsets_.clear();
+    for (std::int64_t k = taps; k < channels * taps; ++k)
+        offsets_.push_back(offsets_[static_cast<std::size_t>(k - taps)] + channel_elements_);
+
+    const bool are_joined = joined_vectors() < separate_vectors;
+    line_lanes_ = are_joined ? line_elements_ : round_up(along.positions, lanes);
+    plane_lanes_ = std::min(joined_vectors(), separate_vectors) * lanes;
+    for (std::int64_t y_line = 0; y_line < y_lines; ++y_line) {
+        if (are_joined && y_line % lines_ != 0) continue;
+        std::int64_t line = 0;
+        for (auto d = last, rest = static_cast<std::size_t>(y_line); d-- > 0;) {
+            const auto positions = static_cast<std::size_t>(w.y[d]);
+            line += static_cast<std::int64_t>(rest % positions) * of_positions[d];
+            rest /= positions;
+        }
+        const auto count = are_joined ? plane_lanes_ : line_lanes_;
+        for (std::int64_t lane = 0; lane < count; lane += lanes)
+            starts_.push_back(line * line_elements_ + lane);
+    }
+}
+
+void float_windows::copy(const float *x, std::int64_t channels, float *to) const {
+    const auto x_elements = *volume(w_.x), of_line = w_.x.back(), stride = w_.strides.back();
+    for (std::int64_t channel = 0; channel < channels; ++channel, x += x_elements) {
+        if (has_padding_) std::memset(to, 0, static_cast<std::size_t>(channel_elements_) * sizeof *to);
+        for (const auto &[begin, end, first] : phases_) {
+            auto *line_of_copy = to + begin;
+            for (const auto line : x_lines_) {
+                if (line >= 0) {
+                    const auto *const from = x + (line * of_line + first);
+                    const auto count = end - begin;
+                    if (stride == 1)
+                        copy_floats(from, count, line_of_copy);
+                    else if (stride == 2)
+                        copy_every_second(from, count, line_of_copy);
+                    else
+                        for (std::int64_t i = 0; i < count; ++i)
+                            line_of_copy[i] = from[i * stride];
+                }
+                line_of_copy += line_elements_;
+            }
+            to += phase_elements_;
+        }
+    }
+}
+
+std::int64_t float_windows::position_at(std::int64_t lane) const {
+    const auto in_plane = lane % plane_lanes_, line = std::min(in_plane / line_lanes_, lines_ - 1);
+    return (lane / plane_lanes_ * lines_ + line) * w_.y.back() + std::min(in_plane - line * line_lanes_, w_.y.back());
+}
+
+float_windows::positions float_windows::of_vectors(std::int64_t begin, std::int64_t end) const {
+    return {position_at(begin * lanes_), position_at(end * lanes_)};
+}
+
+void float_windows::pick(const float *lanes, std::int64_t begin, std::int64_t end, std::int64_t channels,
+        std::int64_t stride, float *to) const {
+    const auto of_line = w_.y.back();
+    const auto [position, last] = of_vectors(begin, end);
+    for (auto at = position; at < last;) {
+        const auto line = at / of_line, column = at - line * of_line, count = std::min(of_line - column, last - at);
+        const auto *const from = lanes + (lane_of(line) + column - begin * lanes_);
+        for (std::int64_t c = 0; c < channels; ++c)
+            copy_floats(from + c * stride, count, to + c * stride);
+        to += count;
+        at += count;
+    }
+}
+
+void float_windows::gather(const float *copied, float *to) const {
+    const auto positions = w_.y.back(), lines = *volume(w_.y) / positions;
+    std::vector<std::int64_t> of_lines;
+    for (std::int64_t line = 0; line < lines; ++line) {
+        const auto lane = lane_of(line);
+        of_lines.push_back(starts_[static_cast<std::size_t>(lane / lanes_)] + lane % lanes_);
+    }
+    for (const auto offset : offsets_)
+        for (const auto line : of_lines) {
+            copy_floats(copied + (line + offset), positions, to);
+            to += positions;
+        }
 }
 
 } // namespace dynquant::layers

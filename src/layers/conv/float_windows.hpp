@@ -1,14 +1,68 @@
-// What the windows of a convolution of floats meet, as the rows of a product: im2col.
+// What the windows of a convolution of floats meet. The taps of a window lie each a whole number of positions on in a
+// copy of x with its padding, so that a vector of adjacent positions is one load for each tap.
 #pragma once
+
+#include <cstdint>
+#include <vector>
 
 #include "layers/conv/window.hpp"
 
 namespace dynquant::layers {
 
-/// Fills a row-major matrix whose columns are the positions [first, first + count) of y, and whose rows are the
-/// channels of x, of each the taps in their order: the elements of x that taps meet, and 0 in the padding. x: of the
-/// first channel. On several threads.
-void gather_windows(
-        const window &w, const float *x, std::int64_t channels, std::int64_t first, std::int64_t count, float *to);
+/// Of each dimension the copy has one phase for all taps whose distances leave the same remainder by the stride, or one
+/// for each tap, as im2col has, where that is smaller; along lines also where the lanes between them, which it saves,
+/// take longer. A vector holds positions of one line of y. Where lines are short, those of a plane, the last two
+/// dimensions, are joined: vectors go on through the elements between lines.
+class float_windows {
+  public:
+    /// channels, filters: of a group. lanes: positions of a vector.
+    float_windows(const window &w, std::int64_t channels, std::int64_t filters, std::int64_t lanes);
+
+    /// Copies some channels of an image.
+    void copy(const float *x, std::int64_t channels, float *to) const;
+    std::int64_t channel_elements() const { return channel_elements_; } // of a copy
+    std::int64_t copied_elements(std::int64_t channels) const { return channels * channel_elements_ + lanes_; }
+
+    /// What tap k of the first lane of vector v meets in the copy of a group: element starts[v] + offsets[k]. k:
+    /// channel by channel the taps.
+    const std::vector<std::int64_t> &starts() const { return starts_; }
+    const std::vector<std::int64_t> &offsets() const { return offsets_; }
+
+    /// Positions of y that lie in some vectors: they are adjacent.
+    struct positions {
+        std::int64_t begin, end;
+    };
+    positions of_vectors(std::int64_t begin, std::int64_t end) const;
+    /// Whether each lane up to the last position of y is a position.
+    bool are_dense() const {
+        return line_lanes_ == w_.y.back() && (plane_lanes_ == lines_ * line_lanes_ || w_.rank() <= 2);
+    }
+    /// Copies them from all lanes of these vectors, in several channels, which are `stride` apart.
+    void pick(const float *lanes, std::int64_t begin, std::int64_t end, std::int64_t channels, std::int64_t stride,
+            float *to) const;
+
+    /// Fills a row-major matrix whose columns are the positions of y and whose rows are those of offsets(), what the
+    /// taps meet: im2col.
+    void gather(const float *copied, float *to) const;
+
+  private:
+    /// The lane in which a line of y begins.
+    std::int64_t lane_of(std::int64_t line) const { return line / lines_ * plane_lanes_ + line % lines_ * line_lanes_; }
+    /// The position that lies in a lane, or the next one.
+    std::int64_t position_at(std::int64_t lane) const;
+
+    window w_;
+    std::int64_t lanes_, phase_elements_, channel_elements_, lines_; // lines_: of a plane
+    std::int64_t line_lanes_, plane_lanes_;                          // from line to line, and from plane to plane
+    std::vector<std::int64_t> starts_, offsets_;
+    std::vector<std::int64_t> x_lines_; // of each line of a phase of the copy; -1: padding
+    /// Along lines: elements [begin, end) of the copy lie in x, the first of them at `first`.
+    struct phase {
+        std::int64_t begin, end, first;
+    };
+    std::vector<phase> phases_;
+    bool has_padding_ = false;   // the copy
+    std::int64_t line_elements_; // of it
+};
 
 } // namespace dynquant::layers

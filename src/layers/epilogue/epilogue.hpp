@@ -74,7 +74,8 @@ struct rows_of_sums {
 
 /// Sums that are channels first, and so is y: the positions of a channel, a plane, are adjacent.
 struct planes_of_sums {
-    const std::int32_t *sums;
+    const void *sums; // as in rows_of_sums
+    bool are_floats;
     std::int64_t sums_stride, first_channel, channels, positions; // sums_stride: from channel to channel
     void *y;
     std::int64_t y_stride;

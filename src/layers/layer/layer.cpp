@@ -417,7 +417,7 @@ void layer::finish_planes(const accumulator_block &block, const parameters &of_x
     const auto count = block.positions.end - block.positions.begin;
     const auto at = (image * channels_ + block.first_channel) * positions_ + in_image;
     epilogue_.planes(epilogue_for(of_x, image, in_image),
-            {block.sums, block.plane, block.first_channel, block.channels, count,
+            {block.sums, false, block.plane, block.first_channel, block.channels, count,
                     static_cast<std::byte *>(given.y) + at * element, positions_,
                     given.tensor ? given.tensor + at : nullptr});
     if (d_.table) look_up(static_cast<std::uint8_t *>(given.y) + at, block.channels, count);

@@ -10,40 +10,15 @@
 namespace dynquant::layers {
 namespace {
 
-/// Positions whose windows are copied at once: for each thread as many as a product takes at once, or fewer whose copy
-/// stays in a second-level cache. All blocks have nearly as many.
-std::int64_t window_block(std::int64_t positions, std::int64_t inner) {
-    const auto fitting = 128 * 1024 / std::max<std::int64_t>(inner, 1) / weight_only_tile_rows * weight_only_tile_rows;
-    const auto most = std::clamp<std::int64_t>(fitting, 24, max_weight_only_rows) * parallel::concurrency();
-    const auto even = ceil_div(positions, ceil_div(positions, most));
-    return std::min(positions, round_up(even, std::int64_t {weight_only_tile_rows}));
-}
+/// Of more the vectors of float_windows are faster, whose weights are widened once for all positions.
+constexpr std::int64_t max_positions_by_rows = 64;
 
-/// The weights of one of several groups. moved: memory for those that begin within a byte.
-weight_only_weights weights_of_group(
-        const weight_only_weights &w, std::int64_t group, std::int64_t groups, std::vector<std::byte> &moved) {
-    auto result = w;
-    result.columns = w.columns / groups;
-    const auto first = group * result.columns, begin = first * w.inner, count = result.columns * w.inner;
-    const auto slice = [&](auto &parameters) {
-        if (w.scale_columns != 1 && !parameters.empty())
-            parameters.assign(parameters.begin() + first, parameters.begin() + first + result.columns);
-    };
-    slice(result.scales);
-    slice(result.zero_points);
-    if (w.scale_columns != 1) result.scale_columns = result.columns;
-    if (w.type != data_type::s4 && w.type != data_type::u4) {
-        result.data += begin;
-    } else if (begin % 2 == 0) {
-        result.data += begin / 2;
-    } else {
-        const auto *const from = w.data + begin / 2;
-        moved.resize(static_cast<std::size_t>(ceil_div(count, std::int64_t {2})));
-        for (std::int64_t i = 0; i < std::ssize(moved); ++i)
-            moved[static_cast<std::size_t>(i)] = from[i] >> 4 | (2 * i + 1 < count ? from[i + 1] << 4 : std::byte {});
-        result.data = moved.data();
-    }
-    return result;
+/// Vectors of positions whose sums stay in a second-level cache, and few enough for all parts to have some of the
+/// items, a panel of weights at some vectors each.
+std::int64_t vectors_at_once(std::int64_t vectors, std::int64_t panels, std::int64_t parts) {
+    constexpr std::int64_t most = 48, least = 6, items = 4; // of each part
+    const auto wanted = std::min(ceil_div(items * parts, panels), ceil_div(vectors, least));
+    return ceil_div(vectors, std::max(ceil_div(vectors, most), parts == 1 ? 1 : wanted));
 }
 
 } // namespace
@@ -55,6 +30,8 @@ weight_only_layer::weight_only_layer(
     , x_rank_(d.x_rank)
     , kernel_(d.kernel)
     , window_(d.window)
+    , groups_(d.groups)
+    , product_(d.weights, available, storage)
     , owned_(d.post_ops)
     , normalization_(d.normalization)
     , epilogue_(*targets::pick(available, epilogue_table)) {
@@ -66,10 +43,6 @@ weight_only_layer::weight_only_layer(
     if (volume(kernel_).value_or(0) == 0)
         throw error(status::invalid_shape,
                 concat(label_, ": W: expected a window of at least one tap, given ", to_string(kernel_)));
-    std::vector<std::byte> moved;
-    for (std::int64_t group = 0; group < d.groups; ++group)
-        products_.emplace_back(
-                d.groups == 1 ? d.weights : weights_of_group(d.weights, group, d.groups, moved), available, storage);
     for (const auto &s : owned_)
         post_ops_.push_back({s.what, s.a, s.b, s.table});
 }
@@ -94,11 +67,11 @@ dims weight_only_layer::y_of(const dims &x, std::optional<window> &over_x) const
                         to_string(x)));
     auto y = x;
     if (is_convolution_) {
-        const auto channels = products_.front().inner() / *volume(kernel_) * std::ssize(products_);
+        const auto channels = product_.inner() / *volume(kernel_) * groups_;
         if (x[1] != channels)
             throw error(status::invalid_shape,
                     concat(label_, ": X: expected ", channels, " channels, given shape ", to_string(x)));
-        y[1] = columns();
+        y[1] = product_.columns();
         if (kernel_.empty()) return y;
         over_x = window_over(x);
         std::ranges::copy(over_x->y, y.begin() + 2);
@@ -108,11 +81,11 @@ dims weight_only_layer::y_of(const dims &x, std::optional<window> &over_x) const
                     concat(label_, ": Y: expected fewer than 2^44 elements, given shape ", to_string(y)));
         return y;
     }
-    if (x.empty() || x.back() != products_.front().inner())
+    if (x.empty() || x.back() != product_.inner())
         throw error(status::invalid_shape,
-                concat(label_, ": A: expected ", products_.front().inner(),
-                        " columns, as many as B has rows, given shape ", to_string(x)));
-    y.back() = columns();
+                concat(label_, ": A: expected ", product_.inner(), " columns, as many as B has rows, given shape ",
+                        to_string(x)));
+    y.back() = product_.columns();
     return y;
 }
 
@@ -120,58 +93,136 @@ void weight_only_layer::run(const layer_arguments &given, const dims &x_shape, m
     std::optional<window> over_x;
     const auto y = y_of(x_shape, over_x);
     if (volume(y) == 0) return;
+    if (over_x) return run_windows(given, y[0], *over_x, m);
     const auto rows = *volume(is_convolution_ ? dims(y.begin() + 2, y.end()) : dims(y.begin(), y.end() - 1));
-    run_images(given, is_convolution_ ? y[0] : 1, rows, over_x ? &*over_x : nullptr, m);
+    run_images(given, is_convolution_ ? y[0] : 1, rows, m);
 }
 
 void weight_only_layer::run_rows(
         const layer_arguments &given, std::int64_t rows, memory &m, const std::byte *weights) const {
-    if (rows > 0 && columns() > 0) run_images(given, 1, rows, nullptr, m, weights);
+    if (rows > 0 && product_.columns() > 0) run_images(given, 1, rows, m, weights);
 }
 
 /// Computes blocks of rows whose products stay in the second-level caches until the post-ops take them. The rows of a
-/// convolution are the positions of an image, whose elements lie apart: in x, or in a copy of what windows meet.
-void weight_only_layer::run_images(const layer_arguments &given, std::int64_t images, std::int64_t rows,
-        const window *w, memory &m, const std::byte *weights) const {
-    const auto &product = products_.front();
-    const auto inner = product.inner(), of_group = product.columns(), columns = this->columns();
+/// convolution are the positions of an image, whose elements lie apart.
+void weight_only_layer::run_images(const layer_arguments &given, std::int64_t images, std::int64_t rows, memory &m,
+        const std::byte *weights) const {
+    const auto inner = product_.inner(), columns = product_.columns();
     const auto *x = static_cast<const float *>(given.x);
-    auto *const y = static_cast<float *>(given.y), *const to = given.before ? given.before : y;
     if (!is_convolution_ && post_ops_.empty() && !normalization_)
-        return product.run({x, rows, inner}, y, columns, m.of_product, weights);
+        return product_.run({x, rows, inner}, static_cast<float *>(given.y), columns, m.of_product, weights);
     auto block = std::min(rows, std::max<std::int64_t>(64 * 1024 / columns / 24, 1) * 24);
     if (is_convolution_) block = std::max(block, std::min(rows, max_weight_only_rows));
-    if (w) block = window_block(rows, inner);
     auto *const products = workspace::ensure_size(m.products, static_cast<std::size_t>(block * columns));
-    auto *const windows = w ? workspace::ensure_size(m.windows, static_cast<std::size_t>(block * inner)) : nullptr;
-    const auto group_elements = !w ? 0 : inner == 0 ? 0 : inner / *volume(kernel_) * *volume(w->x);
-    const auto image_elements = w ? group_elements * std::ssize(products_) : inner * rows;
-    for (std::int64_t i = 0; i < images; ++i, x += image_elements)
+    for (std::int64_t i = 0; i < images; ++i, x += inner * rows)
         for (std::int64_t begin = 0; begin < rows; begin += block) {
             const auto count = std::min(block, rows - begin);
-            if (w) {
-                for (std::int64_t g = 0; g < std::ssize(products_); ++g) {
-                    gather_windows(*w, x + g * group_elements, inner / *volume(kernel_), begin, count, windows);
-                    products_[static_cast<std::size_t>(g)].run(
-                            {windows, count, 1, count}, products + g * of_group, columns, m.of_product);
-                }
-            } else {
-                const auto of_block = is_convolution_ ? float_rows {x + begin, count, 1, rows}
-                                                      : float_rows {x + begin * inner, count, inner};
-                product.run(of_block, products, columns, m.of_product, weights);
-            }
-            const auto at = i * columns * rows + begin * (is_convolution_ ? 1 : columns);
-            const rows_of_sums sums {products, true, columns, to + at, is_convolution_ ? 1 : columns,
-                    is_convolution_ ? rows : 1, given.tensor ? given.tensor + at : nullptr};
-            parallel::for_each_part(
-                    count, parallel::parts_for_items(count, count * columns), [&](parallel::range part) {
-                        epilogue_.rows({post_ops_}, sums, part, {0, columns});
-                        const auto first = at + part.begin * columns;
-                        if (normalization_)
-                            epilogue_.normalize(
-                                    normalization_->view(), to + first, y + first, part.end - part.begin, columns);
-                    });
+            const auto of_block = is_convolution_ ? float_rows {x + begin, count, 1, rows}
+                                                  : float_rows {x + begin * inner, count, inner};
+            product_.run(of_block, products, columns, m.of_product, weights);
+            finish(given, products, count, i * columns * rows + begin * (is_convolution_ ? 1 : columns), rows);
         }
+}
+
+/// Takes the products of some rows through the post-ops, to y from element `at` on. rows: of an image.
+void weight_only_layer::finish(const layer_arguments &given, const float *products, std::int64_t count, std::int64_t at,
+        std::int64_t rows) const {
+    const auto columns = product_.columns();
+    auto *const y = static_cast<float *>(given.y), *const to = given.before ? given.before : y;
+    const rows_of_sums sums {products, true, columns, to + at, is_convolution_ ? 1 : columns,
+            is_convolution_ ? rows : 1, given.tensor ? given.tensor + at : nullptr};
+    parallel::for_each_part(count, parallel::parts_for_items(count, count * columns), [&](parallel::range part) {
+        epilogue_.rows({post_ops_}, sums, part, {0, columns});
+        const auto first = at + part.begin * columns;
+        if (normalization_)
+            epilogue_.normalize(normalization_->view(), to + first, y + first, part.end - part.begin, columns);
+    });
+}
+
+/// Computes panels of filters at some vectors of positions, whose sums stay in the second-level caches until the
+/// post-ops take them. By few positions a product of rows is faster, whose vectors hold filters.
+void weight_only_layer::run_windows(
+        const layer_arguments &given, std::int64_t images, const window &w, memory &m) const {
+    const auto &loop = product_.loop();
+    const auto filters = product_.columns(), of_group = filters / groups_;
+    const auto channels = product_.inner() / *volume(kernel_), all_channels = channels * groups_;
+    const auto positions = *volume(w.y), x_elements = *volume(w.x);
+    const float_windows windows(w, channels, of_group, loop.lanes);
+    const auto *const x = static_cast<const float *>(given.x);
+    const auto copy_all = [&](std::int64_t image, float *to) {
+        const auto elements = windows.channel_elements();
+        const auto parts = parallel::parts_for_items(all_channels, all_channels * elements);
+        parallel::for_each_part(all_channels, parts, [&](parallel::range part) {
+            windows.copy(x + (image * all_channels + part.begin) * x_elements, part.end - part.begin,
+                    to + part.begin * elements);
+        });
+    };
+    const auto copied_elements = windows.copied_elements(all_channels);
+    if (groups_ == 1 && positions <= max_positions_by_rows && filters >= loop.columns) {
+        auto *const copied = workspace::ensure_size(
+                m.windows, static_cast<std::size_t>(copied_elements + product_.inner() * positions));
+        auto *const rows = copied + copied_elements;
+        auto *const products = workspace::ensure_size(m.products, static_cast<std::size_t>(positions * filters));
+        for (std::int64_t image = 0; image < images; ++image) {
+            copy_all(image, copied);
+            windows.gather(copied, rows);
+            product_.run({rows, positions, 1, positions}, products, filters, m.of_product);
+            finish(given, products, positions, image * positions * filters, positions);
+        }
+        return;
+    }
+
+    const auto panels = product_.panels(), vectors = std::ssize(windows.starts());
+    const auto work = positions * std::max<std::int64_t>(product_.inner(), 1) * filters / 4;
+    const auto at_once = vectors_at_once(vectors, panels, parallel::parts_for(work, 0));
+    const auto blocks = ceil_div(vectors, at_once), items = blocks * panels;
+    const auto parts = parallel::parts_for_items(items, work);
+    const auto lanes = at_once * loop.lanes;
+    const auto scratch_floats = weight_only_scratch_floats(loop.columns), sum_floats = loop.columns * lanes;
+    // Of several groups a part copies the channels of a panel, which stay in its second-level cache.
+    const auto groups_of_panel = std::min(groups_, (loop.columns - 2) / of_group + 2);
+    const bool copies_by_panel = groups_ > 1;
+    const auto part_floats = scratch_floats + 2 * sum_floats
+            + (copies_by_panel ? windows.copied_elements(groups_of_panel * channels) : 0);
+    auto &memories = m.of_product.parts;
+    if (std::ssize(memories) < parts) memories.resize(static_cast<std::size_t>(parts));
+    for (auto &part : memories)
+        workspace::ensure_size(part, static_cast<std::size_t>(part_floats));
+    auto *const all =
+            copies_by_panel ? nullptr : workspace::ensure_size(m.windows, static_cast<std::size_t>(copied_elements));
+
+    auto *const y = given.before ? given.before : static_cast<float *>(given.y);
+    for (std::int64_t image = 0; image < images; ++image) {
+        if (!copies_by_panel) copy_all(image, all);
+        parallel::for_each_part(items, parts, [&](parallel::range part, std::size_t index) {
+            auto *const scratch = memories[index].data(), *const sums = scratch + scratch_floats,
+                        *const picked = sums + sum_floats, *const of_panel = picked + sum_floats;
+            std::int64_t copied_panel = -1;
+            for (auto item = part.begin; item < part.end; ++item) {
+                const auto panel = copies_by_panel ? item / blocks : item % panels,
+                           block = copies_by_panel ? item % blocks : item / panels;
+                const auto begin = block * at_once, end = std::min(vectors, begin + at_once);
+                const auto filter = panel * loop.columns, count = std::min(loop.columns, filters - filter);
+                const auto first_group = copies_by_panel ? filter / of_group : 0;
+                if (copies_by_panel && panel != copied_panel) {
+                    const auto first = image * all_channels + first_group * channels;
+                    const auto some = (filter + count - 1) / of_group + 1 - first_group;
+                    windows.copy(x + first * x_elements, some * channels, of_panel);
+                    copied_panel = panel;
+                }
+                product_.run_windows(
+                        {copies_by_panel ? of_panel : all, first_group, windows.starts().data() + begin,
+                                windows.offsets().data(), end - begin, of_group, channels * windows.channel_elements()},
+                        panel, sums, lanes, scratch);
+                const auto [first, last] = windows.of_vectors(begin, end);
+                if (!windows.are_dense()) windows.pick(sums, begin, end, count, lanes, picked);
+                const auto at = (image * filters + filter) * positions + first;
+                epilogue_.planes({post_ops_},
+                        {windows.are_dense() ? sums : picked, true, lanes, filter, count, last - first, y + at,
+                                positions, given.tensor ? given.tensor + at : nullptr});
+            }
+        });
+    }
 }
 
 } // namespace dynquant::layers

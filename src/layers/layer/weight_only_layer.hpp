@@ -34,7 +34,8 @@ class weight_only_layer {
     /// The memory of a run, which the caller keeps. Each run at a time needs its own.
     struct memory {
         weight_only_workspace of_product;
-        std::vector<float> products, windows;
+        std::vector<float> products;
+        aligned_vector<float> windows;
     };
 
     /// Packs the weights, unless each run gives them. available: the features of the processor that loops may use.
@@ -51,19 +52,22 @@ class weight_only_layer {
     void run_rows(const layer_arguments &given, std::int64_t rows, memory &m, const std::byte *weights = nullptr) const;
 
   private:
-    void run_images(const layer_arguments &given, std::int64_t images, std::int64_t rows, const window *w, memory &m,
+    void run_images(const layer_arguments &given, std::int64_t images, std::int64_t rows, memory &m,
             const std::byte *weights = nullptr) const;
+    void finish(const layer_arguments &given, const float *products, std::int64_t count, std::int64_t at,
+            std::int64_t rows) const;
+    void run_windows(const layer_arguments &given, std::int64_t images, const window &w, memory &m) const;
     /// over_x: becomes the window of a convolution that has a kernel.
     dims y_of(const dims &x, std::optional<window> &over_x) const;
     window window_over(const dims &x) const;
-    std::int64_t columns() const { return std::ssize(products_) * products_.front().columns(); }
 
     std::string label_;
     bool is_convolution_;
     std::size_t x_rank_;
     dims kernel_;
     window_attributes window_;
-    std::vector<weight_only_product> products_; // of each group
+    std::int64_t groups_;
+    weight_only_product product_; // of all groups, whose filters have each the rows of one
     std::vector<post_op> owned_;
     std::vector<post_op_view> post_ops_;
     std::optional<normalization> normalization_;

@@ -24,18 +24,28 @@ constexpr constants of_convolutions = {
         {4910, 0.134, 1.66, 0.689, 1.57, 0.254, 0, 0},
         {5350, 0.471, 0.237, 0.0243, 0.941, 3.13, 2, 0},
 };
-// Fitted to the least of 1.2 s for each of 32 convolutions of int8 and of int4 weights, with few and many positions;
-// what they take here is 1.13 times that, and sums there half, so that none of the 32 that was slower is claimed.
-// Float8 as int4. Zen 4 with AVX2 alone; 2026-11-29.
+// Those whose windows are copied: where positions fill vectors, and the rows of few positions.
 constexpr constants of_windows = {
-        {7300, 0.364, 0.977, 0, 9.15, 0.99, 0, 0},
-        {5280, 0.407, 1.3, 0.17, 1.1, 1.1, 1.97, 0},
+        {5850, 0.417, 0.961, 0.338, 0.292, 0.0216, 46.7, 0},
+        {4740, 0.46, 0, 0.326, 1.04, 3.86, 164, 0.326},
 };
+constexpr constants of_few_positions = {
+        {6810, 0.211, 1.72, 0.281, 0, 0.0268, 0, 0},
+        {4230, 0.356, 0.152, 0.192, 1.11, 3.51, 381, 1.01},
+};
+// Their costs are less exact, and what is slower is not to be claimed.
+constexpr double windows_margin = 1.12, few_positions_margin = 1.05;
 
 constexpr std::int64_t tile_rows = 6; // layers::weight_only_tile_rows
 
 bool is_float8(data_type type) {
     return type == data_type::f8_e4m3 || type == data_type::f8_e5m2;
+}
+
+/// As layers::weight_only_layer decides.
+bool has_vectors_of_positions(const weight_only_extents &e, targets::features available) {
+    const auto panel = targets::has(available, targets::avx512) ? 32 : 16;
+    return e.has_windows && (e.groups > 1 || e.rows > 64 || e.columns < panel);
 }
 
 double cost(const weight_only_counts &counts, const weight_only_counts &takes) {
@@ -73,6 +83,23 @@ counts_on_both_sides counts_of(const weight_only_extents &e, targets::features a
                     is_narrow ? weights : 0, is_float8(e.weights) ? weights : 0, e.scales_are_along_rows ? weights : 0,
                     e.block == 0 ? 0 : blocks * columns, // scales
             }};
+    if (has_vectors_of_positions(e, available)) {
+        const auto sixteens_of_positions = static_cast<double>(round_up(e.rows, unit / 2)) / 16;
+        const auto copied = rows * inner * static_cast<double>(e.taps_of_line) / static_cast<double>(e.taps);
+        counts.here = {
+                1,
+                sixteens_of_positions * inner * columns, // vectors of products
+                sixteens_of_positions * inner,           // vectors of x
+                rows * columns,                          // sums
+                weights,                                 // widened
+                copied,                                  // x, for each tap of a line
+                columns,                                 // planes of sums
+        };
+    }
+    if (e.has_windows) {
+        counts.in_ort[6] = 1;            // group
+        counts.in_ort[7] = rows * inner; // x, for each tap
+    }
     for (auto *const side : {&counts.here, &counts.in_ort})
         for (auto i = side->begin() + 1; i != side->end(); ++i)
             *i *= static_cast<double>(e.groups);
@@ -80,9 +107,16 @@ counts_on_both_sides counts_of(const weight_only_extents &e, targets::features a
 }
 
 bool costs_less_in_ort(const weight_only_extents &e, targets::features available) {
+    // Three taps of a depthwise convolution along long lines: copying them takes 0.9 to 1.3 times as long as all of it
+    // there, which two dimensions do not. Measured as the constants.
+    if (e.has_windows && e.columns == 1 && e.taps <= 3 && e.rows > 500) return true;
     const auto counts = counts_of(e, available);
-    const auto &takes = e.has_windows ? of_windows : e.is_convolution ? of_convolutions : of_products;
-    return cost(counts.in_ort, takes.in_ort) < cost(counts.here, takes.here);
+    const auto costs_less = [&](const constants &takes, double margin) {
+        return cost(counts.in_ort, takes.in_ort) < cost(counts.here, takes.here) * margin;
+    };
+    if (!e.has_windows) return costs_less(e.is_convolution ? of_convolutions : of_products, 1);
+    return has_vectors_of_positions(e, available) ? costs_less(of_windows, windows_margin)
+                                                  : costs_less(of_few_positions, few_positions_margin);
 }
 
 } // namespace dynquant::onnxruntime

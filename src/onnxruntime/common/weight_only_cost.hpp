@@ -22,6 +22,7 @@ struct weight_only_extents {
     /// are those of a group.
     bool has_windows = false;
     std::int64_t groups = 1;
+    std::int64_t taps = 1, taps_of_line = 1; // along the last dimension
 };
 
 /// In the order of the constants in weight_only_cost.cpp, which says what they are.

@@ -149,6 +149,11 @@ std::string fast_in_ort_weight_only(
     if (e.has_windows) {
         e.groups = std::max<std::int64_t>(product.get("group", std::int64_t {1}), 1);
         e.columns = ceil_div(e.columns, e.groups);
+        const auto &shape = w.shape;
+        if (shape.size() > 2 && volume(shape).value_or(0) > 0) {
+            e.taps = *volume(dims(shape.begin() + 2, shape.end()));
+            e.taps_of_line = shape.back();
+        }
     }
     e.block = std::min(w.block, e.inner);
     e.weights = *g.values[w.quantized].type;

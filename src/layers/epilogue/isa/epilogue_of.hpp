@@ -422,9 +422,10 @@ void compute_tiles(const epilogue &by, const fused_post_ops &first, const rows_o
 /// The last positions of a plane, fewer than a tile has, by copies that fill one.
 template <fused_post_ops::ending what, typename V>
 void compute_few(const epilogue &by, const fused_post_ops &first, const rows_of_sums &plane, std::int64_t channel) {
-    alignas(64) std::int32_t sums[tile_width<V>] = {}, y[tile_width<V>];
+    alignas(64) std::byte sums[4 * tile_width<V>] = {};
+    alignas(64) std::int32_t y[tile_width<V>];
     const auto count = static_cast<std::size_t>(plane.channels);
-    std::memcpy(sums, plane.sums, count * sizeof *sums);
+    std::memcpy(sums, plane.sums, count * 4);
     auto copy = plane;
     copy.sums = sums;
     copy.y = y;
@@ -443,8 +444,9 @@ void compute_planes(const epilogue &by, const fused_post_ops &first, const plane
     const auto count = of.positions, whole = count / tile_width<V> * tile_width<V>;
     for (std::int64_t c = 0; c < of.channels; ++c) {
         auto *const y = static_cast<std::byte *>(of.y) + c * of.y_stride * (by.result == result_type::bytes ? 1 : 4);
+        const auto *const sums = static_cast<const std::byte *>(of.sums) + c * of.sums_stride * 4;
         const rows_of_sums plane = {
-                of.sums + c * of.sums_stride, false, count, y, 0, 1, of.tensor ? of.tensor + c * of.y_stride : nullptr};
+                sums, of.are_floats, count, y, 0, 1, of.tensor ? of.tensor + c * of.y_stride : nullptr};
         const auto channel = of.first_channel + c;
         if (count < tile_width<V>) {
             compute_few<what, V>(by, first, plane, channel);

@@ -121,10 +121,26 @@ constexpr std::int64_t given_floats(std::int64_t rows, std::int64_t panels, std:
     return max_given_x_rows * given_rows + rows * panels * panel_columns;
 }
 
+/// What the windows of a convolution meet at some vectors of adjacent positions: in the first lane of vector v row k of
+/// the weights is multiplied by x[(group - first_group) * group_elements + starts[v] + offsets[k]].
+struct windows_of_vectors {
+    const float *x;
+    std::int64_t first_group;
+    const std::int64_t *starts, *offsets;
+    std::int64_t vectors;
+    std::int64_t filters, group_elements; // of a group
+};
+
+/// Computes the columns of a panel, whose blocks have all rows, at these vectors. sums: of each column the lanes of all
+/// vectors, sums_stride apart. scratch: weight_only_scratch_floats().
+using multiply_windows_function = void (*)(const weight_only_panels &p, const windows_of_vectors &x, std::int64_t panel,
+        float *sums, std::int64_t sums_stride, float *scratch);
+
 struct weight_only_loop {
     multiply_weight_only_function multiply;
     multiply_weight_only_function multiply_given; // p has weights as they lie
-    std::int64_t columns;                         // of a panel
+    multiply_windows_function multiply_windows;
+    std::int64_t columns, lanes; // of a panel, of a vector
 };
 
 extern const targets::candidate<const weight_only_loop *> weight_only_table[];

@@ -5,6 +5,7 @@
 
 #include "layers/gemm/weight_only/copy_given.hpp"
 #include "layers/gemm/weight_only/isa/multiply_weight_only.hpp"
+#include "layers/gemm/weight_only/isa/multiply_windows.hpp"
 
 namespace dynquant::layers {
 namespace {
@@ -211,7 +212,8 @@ void multiply_given(const weight_only_panels &p, const float_rows &x, parallel::
 
 /// Sums of one rounding, as the definition has them.
 template <typename V, typename Fused = simd::fused<V>>
-constexpr weight_only_loop weight_only_of = {multiply_weight_only<Fused>, multiply_given<Fused>, panel_columns<Fused>};
+constexpr weight_only_loop weight_only_of = {multiply_weight_only<Fused>, multiply_given<Fused>,
+        multiply_windows<Fused>, panel_columns<Fused>, Fused::lanes};
 
 } // namespace
 } // namespace dynquant::layers
