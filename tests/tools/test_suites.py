@@ -193,7 +193,14 @@ class Surroundings(unittest.TestCase):
 class WeightOnlyCosts(unittest.TestCase):
     def test_they_are_the_same_each_time_and_differ(self):
         some = weight_only_costs.cases()
-        self.assertEqual((some, len({one.name for one in some})), (weight_only_costs.cases(), 2 * weight_only_costs.COUNT))
+        self.assertEqual((some, len({one.name for one in some})), (weight_only_costs.cases(), 4 * weight_only_costs.COUNT))
+
+    def test_the_extents_of_windows(self):
+        one = weight_only_costs.WeightOnly(50, 3, 8, "int8", 1, True, False, (9, 9), (3, 5), 4, 2)
+        self.assertEqual(weight_only_costs.extents(one), {"is_convolution": True, "rows": 50, "inner": 45, "columns": 8, "weights": "int8", "block": 0,
+                                                          "scales_are_along_rows": False, "groups": 4, "taps": 15, "taps_of_line": 5})  # fmt: skip
+        self.assertEqual(weight_only_costs.kind_of(one), "windows")
+        self.assertIn("3x5 taps, 4 groups, stride 2", one.name)
 
     def test_the_tables(self):
         """Two layers: one product here takes 2 ns and in ONNX Runtime 1; the second is claimed, which takes twice the time."""
@@ -248,6 +255,16 @@ class Weights(unittest.TestCase):
             self.assertEqual(times_float(1, name, count), said)
         for name, mib, said in (("int8", 41, "0.4, **missed**"), (int4, 31, "0.3, **missed**"), (int4, 30, "0.3, met"), (float8, 39, "")):
             self.assertEqual(rows(self.tables(name, mib=(100, 100, mib)), "resident")[0][6], said)
+
+
+    def test_convolutions(self):
+        some = weights.all_convolutions()
+        self.assertEqual(len({one.name for one in some}), len(some))
+        self.assertEqual(weights.Convolution(96, 96, (3, 3), (56, 56), 2, group=96).name, "Conv of 3 x 3 taps, depthwise, 96 channels, 56 x 56, stride 2")
+        self.assertEqual(weights.Convolution(8, 16, (3,), (9,), group=4).name, "Conv of 3 taps, 8 to 16 channels, 9, groups 4")
+        times = dict(zip(weights.PEERS, (2e-3, 6e-3, 4e-3), strict=True))
+        one = Measured("weights", "c", 1, {name: [value] for name, value in times.items()}, times, {"convolution": "c", "claimed": 0})
+        self.assertEqual(rows(weights.tables([one]), "one thread"), [["c", "2.00", "6.00", "4.00", "0.50", "1.50, left"]])
 
 
 class Large(unittest.TestCase):

@@ -128,8 +128,14 @@ void count_weight_only() {
         const auto of = nlohmann::json::parse(line);
         const std::string weights = of["weights"];
         const auto type = weights == "int4" ? data_type::s4 : weights == "float8" ? data_type::f8_e4m3 : data_type::s8;
-        const onnxruntime::weight_only_extents e {of["is_convolution"], of["rows"], of["inner"], of["columns"],
-                of["block"], type, of["scales_are_along_rows"]};
+        onnxruntime::weight_only_extents e {of["is_convolution"], of["rows"], of["inner"], of["columns"], of["block"],
+                type, of["scales_are_along_rows"]};
+        if (of.contains("groups")) {
+            e.has_windows = true;
+            e.groups = of["groups"];
+            e.taps = of["taps"];
+            e.taps_of_line = of["taps_of_line"];
+        }
         const auto available = environment::usable_features();
         const auto counts = onnxruntime::counts_of(e, available);
         std::cout << nlohmann::json {{"here", counts.here}, {"in_ort", counts.in_ort},

@@ -48,10 +48,12 @@ SUITES = {
     "costs": Suite("random convolutions by each algorithm, and the constants of src/layers/conv/cost.cpp that fit them; --rounds is the number of "
                    "seeds; a minute", ("--report",), ("layer_costs",), 0, rounds=2, has_only=False),
     "weight_only_costs": Suite("random layers whose weights alone are quantized, claimed all, beside ONNX Runtime, the constants of "
-                               "src/onnxruntime/common/weight_only_cost.cpp that fit them, and what leaving layers by them loses; two minutes",
+                               "src/onnxruntime/common/weight_only_cost.cpp that fit them, and what leaving layers by them loses; names of windows "
+                               "contain 'taps'; four minutes",
                                ("--report",), ("dynquant_onnxruntime", "layer_costs"), 5),
     "weights": Suite("chains of layers whose weights alone are quantized, by the execution provider beside float: time and memory; names are "
-                     "like 'Gemm, 2048 x 2048, int8 per column'; five minutes", ("--report",), ("dynquant_onnxruntime",), 60),
+                     "like 'Gemm, 2048 x 2048, int8 per column' and 'Conv of 3 x 3 taps, 64 to 64 channels, 56 x 56'; six minutes",
+                    ("--report",), ("dynquant_onnxruntime",), 60),
     "nbits": Suite("MatMulNBits of 4 and 8 bits, from the caches and from memory, with the execution provider and without; names are like "
                    "'2048 x 2048, 4 bits, blocks of 32'; five minutes", ("--report",), ("dynquant_onnxruntime",), 60),
     "networks": Suite("whole networks, quantized by ONNX Runtime's tools, with the execution provider and without, what their time is spent on, and "

@@ -2,6 +2,7 @@
 
 import argparse
 import dataclasses
+import math
 import random
 from collections.abc import Callable, Iterator
 
@@ -64,7 +65,8 @@ def layers() -> list[Layer]:
 @dataclasses.dataclass(frozen=True)
 class WeightOnly:
     """A product of floats by weights of 8 or 4 bits. block: rows of weights with a scale; 0: one scale; 1: one for each column.
-    image: of a convolution of one tap, whose weights are transposed; its positions are the rows."""
+    image: of a convolution, whose weights are transposed; its positions are the rows. taps: of its window, whose pads keep the
+    image by stride 1; none: one tap. inner and columns are those of all groups' channels and filters of a group."""
 
     rows: int
     inner: int
@@ -74,36 +76,45 @@ class WeightOnly:
     is_transposed: bool
     relu: bool
     image: tuple[int, ...] = ()
+    taps: tuple[int, ...] = ()
+    groups: int = 1
+    stride: int = 1
+    dilation: int = 1
 
     @property
     def name(self) -> str:
         scales = {0: "a scale", 1: "scales of columns"}.get(self.block, f"blocks of {self.block}")
         rows = "x".join(map(str, self.image or [self.rows]))
-        return (f"weights alone: {rows}x{self.inner} by {self.inner}x{self.columns}, {self.weights}, {scales}"
+        window = f"{'x'.join(map(str, self.taps))} taps, {self.groups} groups, stride {self.stride}, dilation {self.dilation}, " if self.taps else ""
+        return (f"weights alone: {rows}x{self.inner} by {self.inner}x{self.columns}, {window}{self.weights}, {scales}"
                 f"{', transposed' if self.is_transposed else ''}{', Relu' if self.relu else ''}")  # fmt: skip
 
     def model(self) -> bytes:
         graph, of = Graph(), numpy.random.default_rng(0)
         turned = (lambda *extents: extents[::-1]) if self.is_transposed else (lambda *extents: extents)
         kind = {"int8": TensorProto.INT8, "uint8": TensorProto.UINT8, "int4": TensorProto.INT4, "float8": TensorProto.FLOAT8E4M3FN}[self.weights]
-        taps = tuple(1 for _ in self.image)
-        shape, codes = (*turned(self.inner, self.columns), *taps), of.integers(0, 7, self.inner * self.columns)
+        taps, columns = self.taps or tuple(1 for _ in self.image), self.columns * self.groups
+        shape = (*turned(self.inner, columns), *taps)
+        codes = of.integers(0, 7, math.prod(shape))
         if self.weights == "float8":
             graph.constants.append(helper.make_tensor("w", kind, shape, codes.astype(numpy.uint8).tobytes(), raw=True))
         else:
             graph.constants.append(helper.make_tensor("w", kind, shape, codes.tolist()))
         axis = int(self.is_transposed)
-        extents = {0: (), 1: (self.columns,)}.get(self.block, (*turned(-(-self.inner // max(self.block, 1)), self.columns), *taps))
+        extents = {0: (), 1: (columns,)}.get(self.block, (*turned(-(-self.inner // max(self.block, 1)), columns), *taps))
         attributes = {0: {}, 1: {"axis": 1 - axis}}.get(self.block, {"axis": axis, "block_size": self.block})
         w = graph.op("DequantizeLinear", "w", numpy.full(extents, 0.01, numpy.float32), **attributes)
-        bias = numpy.full(self.columns, 0.5, numpy.float32)
-        y = graph.op("Conv", "x", w, bias) if self.image else graph.op("Gemm", "x", w, bias, transB=1) if self.is_transposed else graph.op("MatMul", "x", w)
+        bias = numpy.full(columns, 0.5, numpy.float32)
+        rank = len(self.image)
+        pads = [k // 2 * self.dilation for k in self.taps]
+        window = {"pads": pads + pads, "strides": [self.stride] * rank, "dilations": [self.dilation] * rank, "group": self.groups} if self.taps else {}
+        y = graph.op("Conv", "x", w, bias, **window) if self.image else graph.op("Gemm", "x", w, bias, transB=1) if self.is_transposed else graph.op("MatMul", "x", w)
         if self.relu:
             y = graph.op("Neg", graph.op("Relu", y))
         return graph.model({"x": (TensorProto.FLOAT, self.x().shape)}, {y: (TensorProto.FLOAT, None)}, 21)
 
     def x(self) -> numpy.ndarray:
-        return numpy.random.default_rng(1).standard_normal((1, self.inner, *self.image) if self.image else (self.rows, self.inner), numpy.float32)
+        return numpy.random.default_rng(1).standard_normal((1, self.inner * self.groups, *self.image) if self.image else (self.rows, self.inner), numpy.float32)
 
     def measure(self, threads: int, provider: Peer, rounds: int, seconds: float) -> Measured:
         sessions = {peer.name: session(self.model(), peer, threads) for peer in (Peer(RUNTIME), provider)}

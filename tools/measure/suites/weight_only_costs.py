@@ -19,7 +19,8 @@ from .costs import fitted
 from .random_layers import MOST_PRODUCTS, WeightOnly, _log, _near
 
 COUNT, SEED = 500, 57  # of each kind
-KINDS = "products", "convolutions"
+KINDS = "products", "convolutions", "windows", "windows of few positions"  # of the last two several taps
+MOST_FEW, LEAST_COLUMNS = 64, 16  # positions of a group, and its filters, as weight_only_layer.cpp has them with AVX2
 SIDES = {"here": PROVIDER, "in_ort": RUNTIME}
 
 
@@ -28,8 +29,24 @@ def _drawn(of: random.Random, kind: str) -> WeightOnly:
     if kind == "products":
         rows = of.choice((_log(of, 1, 512), _near(of, 1, 1, 4, 16, 48, 64)))
         return WeightOnly(rows, _log(of, 16, 2048), _log(of, 4, 2048), weights, of.choice((0, 1, 1, 8, 16, 32, 64, 128)), of.random() < 0.5, relu=True)
+    if kind != "convolutions":
+        rank, few = of.choice((1, 2, 2, 2, 3)), kind != "windows"
+        stride, dilation = of.choice((1, 1, 1, 2)), of.choice((1, 1, 1, 2))
+        image = tuple(_log(of, 4, {1: 60, 2: 9, 3: 5}[rank] if few else {1: 2000, 2: 100, 3: 20}[rank]) for _ in range(rank))
+        taps = tuple([of.choice((3, 3, 3, 5, 7))] * rank)
+        positions = math.prod((extent - 1) // stride + 1 for extent in image)
+        is_depthwise = not few and of.random() < 0.3
+        groups = _log(of, 16, 1000) if is_depthwise else of.choice((1, 1, 1, 4)) if not few else 1
+        channels, filters = (1, 1) if is_depthwise else (_log(of, 3, 512), _log(of, 16 if few else 8, 512))
+        return WeightOnly(positions, channels, filters, weights, of.choice((0, 1, 1)), True, False, image, taps, groups, stride, dilation)
     image = _log(of, 1, 60), _log(of, 1, 60)
     return WeightOnly(math.prod(image), _log(of, 16, 1024), _log(of, 4, 1024), weights, of.choice((0, 1, 1, 1, 32, 64)), True, True, image)
+
+
+def kind_of(one: WeightOnly) -> str:
+    if not one.taps:
+        return KINDS[bool(one.image)]
+    return KINDS[3 if one.groups == 1 and one.rows <= MOST_FEW and one.columns >= LEAST_COLUMNS else 2]
 
 
 def cases() -> list[WeightOnly]:
@@ -38,7 +55,8 @@ def cases() -> list[WeightOnly]:
         some: dict[str, WeightOnly] = {}
         while len(some) < COUNT:
             one = _drawn(of, kind)
-            if one.rows * one.inner * one.columns <= 2 * MOST_PRODUCTS and one.block <= one.inner:
+            products = one.rows * one.inner * one.columns * math.prod(one.taps) * one.groups
+            if products <= 2 * MOST_PRODUCTS and (one.taps or one.block <= one.inner) and kind == kind_of(one):
                 some[one.name] = one
         result += some.values()
     return result
@@ -46,8 +64,10 @@ def cases() -> list[WeightOnly]:
 
 def extents(one: WeightOnly) -> dict:
     along_rows = one.block > 1 if one.is_transposed else one.block == 1
-    return {"is_convolution": bool(one.image), "rows": one.rows, "inner": one.inner, "columns": one.columns, "weights": one.weights,
-            "block": one.block if one.block > 1 else 0, "scales_are_along_rows": along_rows}  # fmt: skip
+    taps = math.prod(one.taps)
+    window = {"groups": one.groups, "taps": taps, "taps_of_line": one.taps[-1]} if one.taps else {}
+    return {"is_convolution": bool(one.image), "rows": one.rows, "inner": one.inner * taps, "columns": one.columns, "weights": one.weights,
+            "block": one.block if one.block > 1 else 0, "scales_are_along_rows": along_rows, **window}  # fmt: skip
 
 
 def measure(given: argparse.Namespace, say: Callable) -> Iterator[Measured]:
@@ -60,7 +80,7 @@ def measure(given: argparse.Namespace, say: Callable) -> Iterator[Measured]:
         measured = one.measure(threads, provider, given.rounds, given.seconds)
         if measured.facts["claimed"]:  # else ONNX Runtime makes a node of its own of it
             measured.suite = "weight_only_costs"
-            measured.facts = {"kind": KINDS[bool(one.image)], **counts[one.name]}
+            measured.facts = {"kind": kind_of(one), **counts[one.name]}
             yield measured
 
 

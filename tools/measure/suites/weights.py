@@ -1,8 +1,9 @@
-"""Chains of layers whose weights alone are quantized: the float model, ONNX Runtime's nodes, and dynquant's execution
-provider: docs/onnx_speed.md, Weights alone."""
+"""Chains of layers whose weights alone are quantized, and convolutions of several taps: the float model, ONNX Runtime's
+nodes, and dynquant's execution provider: docs/onnx_speed.md, Weights alone."""
 
 import argparse
 import dataclasses
+import math
 import pathlib
 import tempfile
 from collections.abc import Callable, Iterator
@@ -151,6 +152,69 @@ def measure_chain(chain: Chain, threads: int, provider: Peer, rounds: int, secon
 def measure(given: argparse.Namespace, say: Callable) -> Iterator[Measured]:
     for chain, threads in chosen(all_chains(), given, say):
         yield from measure_chain(chain, threads, provider_peer(given.build), given.rounds, given.seconds)
+    for one, threads in chosen(all_convolutions(), given, say):
+        yield measure_convolution(one, threads, provider_peer(given.build), given.rounds, given.seconds)
+
+
+@dataclasses.dataclass(frozen=True)
+class Convolution:
+    """Of several taps, strides or groups, with a bias, padded so that stride 1 keeps the image; patches are not padded."""
+
+    channels: int
+    filters: int
+    kernel: tuple[int, ...]
+    image: tuple[int, ...]
+    stride: int = 1
+    dilation: int = 1
+    group: int = 1
+
+    @property
+    def name(self) -> str:
+        more = {"stride": (self.stride, 1), "dilation": (self.dilation, 1), "groups": (self.group, 1)}
+        is_depthwise = self.group == self.channels
+        said = [f"{name} {value}" for name, (value, usual) in more.items() if value != usual and not (name == "groups" and is_depthwise)]
+        kernel, image = (" x ".join(map(str, of)) for of in (self.kernel, self.image))
+        channels = f"depthwise, {self.channels}" if is_depthwise else f"{self.channels} to {self.filters}"
+        return ", ".join([f"Conv of {kernel} taps, {channels} channels, {image}", *said])
+
+    def model(self, is_narrow: bool) -> bytes:
+        graph, random = Graph(), numpy.random.default_rng(3)
+        shape = (self.filters, self.channels // self.group, *self.kernel)
+        codes, scales, zero_points = quantized(random.standard_normal((self.filters, math.prod(shape[1:])), numpy.float32), INT8)
+        w = dequantized(codes, scales, zero_points).reshape(shape)
+        if is_narrow:
+            w = graph.op("DequantizeLinear", codes.reshape(shape), scales, axis=0)
+        pads = [0 if k == self.stride else k // 2 * self.dilation for k in self.kernel]
+        rank = len(self.kernel)
+        y = graph.op("Conv", "x", w, random.standard_normal(self.filters, numpy.float32), pads=pads + pads, strides=[self.stride] * rank,
+                     dilations=[self.dilation] * rank, group=self.group)  # fmt: skip
+        return graph.model({"x": (TensorProto.FLOAT, self.shape_of_x)}, {y: (TensorProto.FLOAT, None)}, 21)
+
+    @property
+    def shape_of_x(self) -> tuple[int, ...]:
+        return (1, self.channels, *self.image)
+
+
+def all_convolutions() -> list[Convolution]:
+    c = Convolution
+    return [
+        c(512, 512, (3,), (16,)), c(384, 384, (3,), (100,), 2), c(384, 384, (3,), (1500,)), c(64, 64, (5,), (200,)), c(256, 256, (31,), (200,), group=256),
+        c(1024, 1024, (3, 3), (2, 2)), c(512, 512, (3, 3), (4, 4)), c(512, 512, (3, 3), (7, 7)), c(256, 256, (3, 3), (7, 7)),
+        c(256, 256, (3, 3), (14, 14)), c(128, 128, (3, 3), (28, 28)), c(128, 128, (3, 3), (28, 28), dilation=2), c(64, 64, (3, 3), (56, 56)),
+        c(128, 256, (3, 3), (28, 28), 2), c(64, 128, (3, 3), (56, 56), 2), c(3, 64, (7, 7), (224, 224), 2), c(3, 32, (3, 3), (112, 112), 2),
+        c(32, 64, (5, 5), (28, 28)), c(3, 768, (16, 16), (224, 224), 16), c(32, 32, (3, 3, 3), (8, 14, 14)), c(64, 64, (3, 3, 3), (4, 7, 7)),
+        c(128, 128, (3, 3), (28, 28), group=4), c(256, 256, (3, 3), (14, 14), group=32), c(96, 96, (3, 3), (56, 56), group=96),
+        c(96, 96, (3, 3), (56, 56), 2, group=96), c(96, 96, (7, 7), (56, 56), group=96), c(384, 384, (3, 3), (14, 14), group=384),
+        c(240, 240, (5, 5), (14, 14), group=240), c(960, 960, (3, 3), (7, 7), group=960),
+    ]  # fmt: skip
+
+
+def measure_convolution(of: Convolution, threads: int, provider: Peer, rounds: int, seconds: float) -> Measured:
+    models = {FLOAT: (of.model(is_narrow=False), Peer(FLOAT)), NODES: (of.model(is_narrow=True), Peer(NODES)), PROVIDER: (of.model(is_narrow=True), provider)}
+    x = numpy.random.default_rng(1).standard_normal(of.shape_of_x, numpy.float32)
+    sessions = {name: session(*model, threads) for name, model in models.items()}
+    turns = take_turns({name: bound(one, {"x": x}) for name, one in sessions.items()}, rounds, seconds)
+    return Measured("weights", of.name, threads, *turns, {"convolution": of.name, "claimed": count_claimed(sessions[PROVIDER])})
 
 
 MANY_ROWS, OF_MANY_ROWS = 16, 0.5  # from so many rows on, times float
@@ -170,6 +234,12 @@ def _time_row(m: Measured) -> list[str]:
             (nodes if round(m.ratio(NODES, PROVIDER), 2) >= 1 else f"**{nodes}**") + ("" if m.facts["claimed"] else ", left")]  # fmt: skip
 
 
+def _convolution_row(m: Measured) -> list[str]:
+    least = [number(1e3 * m.least[peer]) for peer in PEERS]
+    of_float, of_nodes = (m.least[peer] / m.least[PROVIDER] for peer in (FLOAT, NODES))
+    return [m.facts["convolution"], *least, f"{of_float:.2f}", f"{of_nodes:.2f}" + ("" if m.facts["claimed"] else ", left")]
+
+
 def _memory_row(m: Measured) -> list[str]:
     mib, most = m.facts["mib"], _goal_of(OF_MEMORY, m.facts["weights"])
     share = mib[PROVIDER] / mib[FLOAT]
@@ -180,8 +250,13 @@ def _memory_row(m: Measured) -> list[str]:
 def tables(results: list[Measured]) -> dict[str, list[str]]:
     """For each number of threads a table of times, and one of memory."""
     result = {}
-    for threads, some in by_threads([m for m in results if m.times]).items():
+    for threads, timed in by_threads([m for m in results if m.times]).items():
+        some, convolutions = ([m for m in timed if ("convolution" in m.facts) == is_one] for is_one in (False, True))
+        header = [f"{threads_label(threads)}, least ms, int8 weights", *PEERS, "times float", "times the nodes"]
+        if convolutions:
+            result[f"weights convolutions {threads}"] = table(header, list(map(_convolution_row, convolutions)))
         header = [f"{threads_label(threads)}, ms (least)", "weights", "rows", *PEERS, "times float", "goal", "times the nodes"]
-        result[f"weights {threads}"] = table(header, list(map(_time_row, some)))
+        if some:
+            result[f"weights {threads}"] = table(header, list(map(_time_row, some)))
     header = ["resident, MiB", "weights", *PEERS, "of float", "goal: at most"]
     return result | {"weights memory": table(header, [_memory_row(m) for m in results if "mib" in m.facts])}
