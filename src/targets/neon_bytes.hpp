@@ -101,8 +101,12 @@ struct neon_bytes {
             vst1q_s32(p + 4 * i, x[i]);
     }
 
-    static int32x4_t splat_bytes(int x) { return vreinterpretq_s32_s8(vdupq_n_s8(static_cast<std::int8_t>(x))); }
-    static int32x4_t bit_xor(int32x4_t a, int32x4_t b) { return veorq_s32(a, b); }
+    static int32x4_t splat_bytes(int x) {
+        return vreinterpretq_s32_s8(vdupq_n_s8(static_cast<std::int8_t>(x)));
+    }
+    static int32x4_t bit_xor(int32x4_t a, int32x4_t b) {
+        return veorq_s32(a, b);
+    }
     static int32x4_t min_bytes(int32x4_t a, int32x4_t b) {
         return vreinterpretq_s32_u8(vminq_u8(vreinterpretq_u8_s32(a), vreinterpretq_u8_s32(b)));
     }
@@ -149,11 +153,11 @@ struct neon_bytes {
     /// Joins pairs of elements to 12 bits, and pairs of these to 24.
     static void pack_sixes(const std::int8_t *from, unsigned char *to) {
         const auto bytes = vreinterpretq_u16_s8(vld1q_s8(from));
-        const auto pairs = vorrq_u16(vandq_u16(bytes, vdupq_n_u16(0x3f)),
-                vandq_u16(vshrq_n_u16(bytes, 2), vdupq_n_u16(0xfc0)));
+        const auto pairs =
+                vorrq_u16(vandq_u16(bytes, vdupq_n_u16(0x3f)), vandq_u16(vshrq_n_u16(bytes, 2), vdupq_n_u16(0xfc0)));
         const auto wide = vreinterpretq_u32_u16(pairs);
-        const auto fours = vorrq_u32(vandq_u32(wide, vdupq_n_u32(0xfff)),
-                vandq_u32(vshrq_n_u32(wide, 4), vdupq_n_u32(0xfff000)));
+        const auto fours =
+                vorrq_u32(vandq_u32(wide, vdupq_n_u32(0xfff)), vandq_u32(vshrq_n_u32(wide, 4), vdupq_n_u32(0xfff000)));
         constexpr std::uint8_t places[16] = {0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 255, 255, 255, 255};
         const auto packed = vqtbl1q_u8(vreinterpretq_u8_u32(fours), vld1q_u8(places));
         std::memcpy(to, &packed, 12);

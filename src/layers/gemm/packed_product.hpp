@@ -61,7 +61,8 @@ class packed_product {
     std::int64_t own_panels() const { return ceil_div(problem_.columns, loop_.columns); }
     void pack(const constant_weights &w, std::int8_t *to) const;
     void add_up();
-    /// Whether the loop reads x with the other sign. Loops without vectors read it as it is, and add a compensation of 0.
+    /// Whether the loop reads x with the other sign. Loops without vectors read it as it is, and add a compensation of
+    /// 0.
     bool is_compensated() const { return problem_.x_is_signed != loop_.reads_signed; }
 
     problem problem_;

@@ -13,8 +13,7 @@ namespace {
 
 /// Adds the products of two taps by the channels of one or two vectors of sums.
 template <typename V, bool x_is_signed, int vectors>
-void add_pair(
-        const std::byte *a, const std::byte *b, const std::int16_t *weights, typename V::integers *sums) {
+void add_pair(const std::byte *a, const std::byte *b, const std::int16_t *weights, typename V::integers *sums) {
     typename V::integers words[vectors];
     V::template interleave_to_words<x_is_signed>(a, b, words);
     for (int v = 0; v < vectors; ++v)
