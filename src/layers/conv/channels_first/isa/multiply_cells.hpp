@@ -2,7 +2,7 @@
 #pragma once
 
 #include "layers/conv/channels_first/channels_first.hpp"
-#include "targets/simd.hpp"
+#include "targets/as_read.hpp"
 
 namespace dynquant::layers {
 namespace {
@@ -32,7 +32,7 @@ template <typename V, int block, int filters, int vectors>
         typename V::integers x[vectors];
         unroll<vectors>([&](int v) __attribute__((always_inline)) {
             x[v] = V::load_bits(s.cells[step] + 4 * (first + v * V::lanes));
-            if constexpr (V::dot_is_signed) x[v] = V::bit_xor(x[v], V::splat_bytes(-128));
+            if constexpr (!V::dot_saturates) x[v] = simd::as_read<V>(x[v]);
         });
         unroll<filters>([&](int f) __attribute__((always_inline)) {
             const auto w = V::splat(weights[f]);

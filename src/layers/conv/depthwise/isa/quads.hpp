@@ -5,18 +5,10 @@
 #include <algorithm>
 
 #include "layers/conv/depthwise/depthwise.hpp"
+#include "targets/as_read.hpp"
 
 namespace dynquant::layers {
 namespace {
-
-/// Bytes of u8 as V::dot() takes them.
-template <typename V>
-[[gnu::always_inline]] inline typename V::integers as_read(typename V::integers bytes) {
-    if constexpr (V::dot_is_signed)
-        return V::bit_xor(bytes, V::splat_bytes(-128));
-    else
-        return bytes;
-}
 
 /// Computes all positions of as many channels, from `first` on, as `groups` vectors have bytes; `lane` is their first
 /// lane. A copy of the span stays in registers, whatever the sums' memory is.
@@ -55,7 +47,7 @@ void depthwise_channels(const depthwise_span s, std::int64_t lane, std::int64_t 
                 typename V::integers x[4];
 #pragma GCC unroll 4
                 for (int i = 0; i < 4; ++i)
-                    x[i] = as_read<V>(V::load_bits(s.taps[t + i] + offset + g * bytes));
+                    x[i] = simd::as_read<V>(V::load_bits(s.taps[t + i] + offset + g * bytes));
                 V::interleave_bytes(x);
 #pragma GCC unroll 4
                 for (int j = 0; j < 4; ++j)

@@ -7,11 +7,12 @@
 
 #include "layers/gemm/by_blocks/block_panels.hpp"
 #include "layers/gemm/isa/row_tiles.hpp"
-#include "targets/simd.hpp"
+#include "targets/as_read.hpp"
 
 namespace dynquant::layers {
 namespace {
 
+using simd::as_read;
 using simd::unroll;
 
 inline constexpr int vectors_of_panel = 4;
@@ -51,15 +52,6 @@ std::int64_t segment_rows(std::int64_t block) {
     std::int32_t four = 0;
     std::memcpy(&four, from, sizeof four);
     return four;
-}
-
-/// Weights of 8 bits as V::dot() takes them.
-template <typename V>
-[[gnu::always_inline]] inline typename V::integers as_read(typename V::integers bytes) {
-    if constexpr (V::dot_is_signed)
-        return V::bit_xor(bytes, V::splat_bytes(-128));
-    else
-        return bytes;
 }
 
 /// The scales and zero points of a block, of some vectors of columns. The latter have 16 bits, as the sums of codes
