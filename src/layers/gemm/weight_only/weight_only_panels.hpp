@@ -58,10 +58,12 @@ struct weight_only_panels {
 };
 
 /// The first column of a panel, and its columns that are not padding.
-constexpr std::int64_t first_column(const weight_only_panels &p, std::int64_t panel, std::int64_t panel_columns) {
+[[gnu::always_inline]] constexpr std::int64_t first_column(
+        const weight_only_panels &p, std::int64_t panel, std::int64_t panel_columns) {
     return panel / p.groups.panels * p.groups.columns + panel % p.groups.panels * panel_columns;
 }
-constexpr std::int64_t columns_of(const weight_only_panels &p, std::int64_t panel, std::int64_t panel_columns) {
+[[gnu::always_inline]] constexpr std::int64_t columns_of(
+        const weight_only_panels &p, std::int64_t panel, std::int64_t panel_columns) {
     const auto in_group = p.groups.columns - panel % p.groups.panels * panel_columns,
                rest = p.columns - first_column(p, panel, panel_columns), most = in_group < rest ? in_group : rest;
     return most < panel_columns ? most : panel_columns;
