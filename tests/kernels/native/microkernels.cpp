@@ -197,7 +197,8 @@ class microkernels_of : public testing::TestWithParam<std::tuple<tested_set, for
   protected:
     const kernel_loops &set = *std::get<0>(GetParam()).code;
     const formula_case &of = std::get<1>(GetParam());
-    const family &formulas = family_for(set, of.query());
+    const formula_query query = of.query(); // g++ 14 warns of a reference that might be to what it gets
+    const family &formulas = family_for(set, query);
 
     /// The type that the plain forms read.
     data_type read_type() const { return of.dir == q ? f32 : of.src; }
