@@ -25,9 +25,11 @@ namespace {
 template <typename V, std::uint8_t flip, int rows, std::size_t columns>
 [[gnu::always_inline]] inline void add_up_excess(const panel_product &p, const indirect_rows &from,
         std::int64_t first_row, std::int64_t panel, std::int32_t (&to)[rows][columns]) {
-#pragma GCC unroll 12
-    for (std::size_t i = 0; i < rows * columns; i += V::lanes) // not memset(), for which g++ takes slow REP STOS
-        V::store(to[0] + i, V::splat(0));
+#pragma GCC unroll 6
+    for (int r = 0; r < rows; ++r) // not memset(), for which g++ takes slow REP STOS
+#pragma GCC unroll 4
+        for (std::size_t n = 0; n < columns; n += V::lanes)
+            V::store(to[r] + n, V::splat(0));
     for (auto i = p.excess.begin[panel]; i < p.excess.begin[panel + 1]; ++i) {
         const auto e = p.excess.weights[i];
         const auto *const x = from.lines[e.line] + first_row * from.stride + e.index;
