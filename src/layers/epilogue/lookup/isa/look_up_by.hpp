@@ -33,5 +33,22 @@ void look_up_by(const table &values, const std::uint8_t *src, std::uint8_t *dst,
     lookup.store(dst + last, last_result);
 }
 
+/// The whole table is in registers: four of AVX-512, sixteen of NEON. V permutes them by bytes.
+template <typename Vectors>
+class by_registers {
+  public:
+    using V = Vectors;
+    static constexpr std::int64_t width = 4 * V::lanes;
+
+    explicit by_registers(const table &values)
+        : values_(V::load_table(values.data())) {}
+
+    typename V::integers look_up(const std::uint8_t *src) const { return V::look_up(values_, V::load_bits(src)); }
+    static void store(std::uint8_t *dst, typename V::integers result) { V::store(dst, result); }
+
+  private:
+    typename V::table_of_256 values_;
+};
+
 } // namespace
 } // namespace dynquant::lookup
