@@ -42,7 +42,7 @@ bool is_float8(data_type type) {
     return type == data_type::f8_e4m3 || type == data_type::f8_e5m2;
 }
 
-/// As layers::weight_only_layer decides.
+/// layers::weight_only_layer decides the same.
 bool has_vectors_of_positions(const weight_only_extents &e, targets::features available) {
     const auto panel = targets::has(available, targets::avx512) ? 32 : 16;
     return e.has_windows && (e.groups > 1 || e.rows > 64 || e.columns < panel);
