@@ -1,5 +1,6 @@
 // Convolutions of floats by narrow weights are what weight_only_layer.hpp defines, bit for bit, by each instruction set
 // that this processor has.
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -88,13 +89,27 @@ struct sample {
                         const auto window = window_at(g, image, filter / (g.filters / g.groups), {a, b, c});
                         const auto sum =
                                 oracle::narrow_sum(w, window.data(), 1, factors.data() + filter * w.inner, filter);
-                        y.push_back(d.post_ops.empty() ? sum
-                                                       : sum + d.post_ops.front().a[static_cast<std::size_t>(filter)]);
+                        y.push_back(behind_post_ops(sum, static_cast<std::size_t>(filter)));
                     }
         return y;
     }
 
   private:
+    float behind_post_ops(float v, std::size_t filter) const {
+        for (const auto &s : d.post_ops) {
+            const auto a = s.a[s.a.size() == 1 ? 0 : filter];
+            if (s.what == post_op_kind::add)
+                v = v + a;
+            else if (s.what == post_op_kind::clip)
+                v = v < a ? a : v > s.b[0] ? s.b[0] : v;
+            else if (s.what == post_op_kind::leaky_relu)
+                v = v < 0 ? v * a : v;
+            else
+                ADD_FAILURE() << "a post-op that is not tested";
+        }
+        return v;
+    }
+
     std::vector<float> window_at(const oracle::geometry &g, std::int64_t image, std::int64_t group,
             const std::array<std::int64_t, 3> &position) const {
         std::vector<float> result;
@@ -117,8 +132,13 @@ struct sample {
 
 std::vector<float> run(const sample &s, targets::features available, weight_only_layer::memory &memory) {
     const weight_only_layer l(s.description(), available);
-    std::vector<float> y(static_cast<std::size_t>(oracle::product_of(l.y_of(s.x_shape))), 77);
+    const auto count = static_cast<std::size_t>(oracle::product_of(l.y_of(s.x_shape)));
+    const std::vector<float> behind(16, 77);
+    std::vector<float> y(count + behind.size(), 77);
     l.run({s.x.data(), y.data()}, s.x_shape, memory);
+    EXPECT_TRUE(std::equal(behind.begin(), behind.end(), y.begin() + static_cast<std::ptrdiff_t>(count)))
+            << "memory behind y is written";
+    y.resize(count);
     return y;
 }
 
@@ -170,7 +190,10 @@ sample draw(test::random_source &random) {
         for (std::int64_t i = 0; i < w.columns; ++i)
             w.scales.push_back(random.exponent_within(-8, 3));
     }
-    if (random.chance(50)) s.d.post_ops.push_back({post_op_kind::add, test_bias(random, w.columns)});
+    if (random.chance(50))
+        s.d.post_ops.push_back({post_op_kind::add, test_bias(random, random.chance(70) ? w.columns : 1)});
+    if (random.chance(40)) s.d.post_ops.push_back({post_op_kind::clip, {-0.5F}, {2}});
+    if (random.chance(25)) s.d.post_ops.push_back({post_op_kind::leaky_relu, {0.25F}});
     w.are_float16 = random.chance(15);
     const bool has_zero_points = w.type != data_type::f8_e4m3 && w.type != data_type::f8_e5m2 && random.chance(50);
     const bool is_signed = w.type == data_type::s8 || w.type == data_type::s4;
@@ -224,6 +247,28 @@ TEST(weight_only_convolutions, by_hand) {
     weight_only_layer::memory memory;
     for (const auto available : runnable_features())
         EXPECT_EQ(run(s, available, memory), (std::vector<float> {164, 742, 520, 5, 49.5F, -5}));
+}
+
+/// Depthwise planes of 30 x 30, of which a part copies fewer at once than a panel has, in two images. Taps of 1 count
+/// the ones that are not padding.
+TEST(weight_only_convolutions, of_slices_by_hand) {
+    constexpr std::int64_t channels = 70, extent = 30, images = 2;
+    sample s(data_type::s8, channels, 1, 1, {3, 3});
+    s.d.window.pads = {1, 1, 1, 1};
+    s.d.post_ops.push_back({post_op_kind::add, {-4.5F}});
+    s.d.post_ops.push_back({post_op_kind::clip, {0}, {3}});
+    s.data.assign(channels * 9, std::byte {1});
+    s.x_shape = {images, channels, extent, extent};
+    s.x.assign(images * channels * extent * extent, 1);
+    const auto is_at_end = [](std::int64_t i) { return i == 0 || i == extent - 1; };
+    std::vector<float> expected; // corners have 4 ones, edges 6, others 9
+    for (std::int64_t i = 0; i < images * channels * extent * extent; ++i) {
+        const auto line = i / extent % extent, column = i % extent;
+        expected.push_back(is_at_end(line) && is_at_end(column) ? 0 : is_at_end(line) || is_at_end(column) ? 1.5F : 3);
+    }
+    weight_only_layer::memory memory;
+    for (const auto available : runnable_features())
+        expect_equal(run(s, available, memory), expected);
 }
 
 /// x of 0 in the padding, by a weight that is infinite.

@@ -1,6 +1,7 @@
 #include "layers/conv/float_windows.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <numeric>
 
@@ -70,26 +71,56 @@ template <typename F>
             });
 }
 
+using four [[gnu::vector_size(16)]] = float;
+
+[[gnu::always_inline]] inline four load_four(const float *from) {
+    four result;
+    std::memcpy(&result, from, sizeof result);
+    return result;
+}
+
 /// Every second element, of which the last is the last that may be read.
-void copy_every_second(const float *from, std::int64_t count, float *to) {
-    using four [[gnu::vector_size(16)]] = float;
-    const auto load = [=](std::int64_t at) {
-        four result;
-        std::memcpy(&result, from + at, sizeof result);
-        return result;
-    };
-    std::int64_t i = 0;
-    for (; i + 4 < count; i += 4) {
-        const auto some = __builtin_shufflevector(load(2 * i), load(2 * i + 4), 0, 2, 4, 6);
-        std::memcpy(to + i, &some, sizeof some);
+[[gnu::always_inline]] inline void copy_every_second(const float *from, std::int64_t count, float *to) {
+    if (count < 4) {
+        for (std::int64_t i = 0; i < count; ++i)
+            to[i] = from[2 * i];
+        return;
     }
-    for (; i < count; ++i)
-        to[i] = from[2 * i];
+    const auto copy_four = [=](std::int64_t i) {
+        const auto some = __builtin_shufflevector(load_four(from + 2 * i), load_four(from + 2 * i + 3), 0, 2, 5, 7);
+        std::memcpy(to + i, &some, sizeof some);
+    };
+    for (std::int64_t i = 0; i < count - 4; i += 4)
+        copy_four(i);
+    copy_four(count - 4); // some of them maybe once more
+}
+
+/// `count` elements to either place by turns.
+[[gnu::always_inline]] inline void copy_by_turns(const float *from, std::int64_t count, float *even, float *odd) {
+    if (count < 4) {
+        for (std::int64_t i = 0; i < count; ++i) {
+            even[i] = from[2 * i];
+            odd[i] = from[2 * i + 1];
+        }
+        return;
+    }
+    const auto copy_four = [=](std::int64_t i) {
+        const auto first = load_four(from + 2 * i), second = load_four(from + 2 * i + 4);
+        const auto evens = __builtin_shufflevector(first, second, 0, 2, 4, 6),
+                   odds = __builtin_shufflevector(first, second, 1, 3, 5, 7);
+        std::memcpy(even + i, &evens, sizeof evens);
+        std::memcpy(odd + i, &odds, sizeof odds);
+    };
+    for (std::int64_t i = 0; i < count - 4; i += 4)
+        copy_four(i);
+    copy_four(count - 4);
 }
 
 } // namespace
 
-float_windows::float_windows(const window &w, std::int64_t channels, std::int64_t filters, std::int64_t lanes)
+// It takes little of a run: small rather than fast, for the Python package's sake.
+[[gnu::cold]] float_windows::float_windows(
+        const window &w, std::int64_t channels, std::int64_t filters, std::int64_t lanes)
     : w_(w)
     , lanes_(lanes)
     , lines_(w.rank() > 1 ? w.y[w.rank() - 2] : 1) {
@@ -101,12 +132,18 @@ float_windows::float_windows(const window &w, std::int64_t channels, std::int64_
     const auto taps = *volume(w.kernel), y_lines = *volume(w.y) / along.positions;
     const auto joined_vectors = [&] { return ceil_div((lines_ - 1) * along.extent + along.positions, lanes); };
     const auto separate_vectors = lines_ * ceil_div(along.positions, lanes);
+    // The results of joined lines are stored, copied without the elements between them, and loaded once more for
+    // bias and post-ops, which takes as long as ten products.
+    const auto are_joined = [&] {
+        const auto products = channels * taps;
+        return joined_vectors() * (products + 10) < separate_vectors * products;
+    };
     // Products that take as long: an element is copied while ten of them are computed.
     const auto cost = [&] {
         auto copied = static_cast<double>(along.phases * along.extent);
         for (std::size_t d = 0; d < last; ++d)
             copied *= static_cast<double>(of[d].phases * of[d].extent);
-        const auto positions = y_lines / lines_ * std::min(joined_vectors(), separate_vectors) * lanes;
+        const auto positions = y_lines / lines_ * (are_joined() ? joined_vectors() : separate_vectors) * lanes;
         return static_cast<double>(positions) * static_cast<double>(taps * filters) + 10 * copied;
     };
     if (along.are_shared) {
@@ -139,7 +176,7 @@ float_windows::float_windows(const window &w, std::int64_t channels, std::int64_
             const auto at = i * of[d].stride + of[d].first(phase);
             x_line = at < 0 || at >= w.x[d] ? -1 : x_line * w.x[d] + at;
         }
-        x_lines_.push_back(x_line);
+        if (x_line >= 0) lines_of_x_.push_back({x_line * w.x[last], line * line_elements_});
         has_padding_ = has_padding_ || x_line < 0;
     }
     phase_elements_ = round_up(lines * line_elements_, std::int64_t {16}); // cache lines
@@ -162,45 +199,71 @@ float_windows::float_windows(const window &w, std::int64_t channels, std::int64_
     for (std::int64_t k = taps; k < channels * taps; ++k)
         offsets_.push_back(offsets_[static_cast<std::size_t>(k - taps)] + channel_elements_);
 
-    const bool are_joined = joined_vectors() < separate_vectors;
-    line_lanes_ = are_joined ? line_elements_ : round_up(along.positions, lanes);
-    plane_lanes_ = std::min(joined_vectors(), separate_vectors) * lanes;
+    are_joined_ = are_joined();
+    line_lanes_ = are_joined_ ? line_elements_ : round_up(along.positions, lanes);
+    plane_lanes_ = (are_joined_ ? joined_vectors() : separate_vectors) * lanes;
     for (std::int64_t y_line = 0; y_line < y_lines; ++y_line) {
-        if (are_joined && y_line % lines_ != 0) continue;
+        if (are_joined_ && y_line % lines_ != 0) continue;
         std::int64_t line = 0;
         for (auto d = last, rest = static_cast<std::size_t>(y_line); d-- > 0;) {
             const auto positions = static_cast<std::size_t>(w.y[d]);
             line += static_cast<std::int64_t>(rest % positions) * of_positions[d];
             rest /= positions;
         }
-        const auto count = are_joined ? plane_lanes_ : line_lanes_;
-        for (std::int64_t lane = 0; lane < count; lane += lanes)
+        const auto count = are_joined_ ? plane_lanes_ : line_lanes_,
+                   place = are_joined_ ? std::ssize(places_) * lanes : y_line * along.positions;
+        for (std::int64_t lane = 0; lane < count; lane += lanes) {
             starts_.push_back(line * line_elements_ + lane);
+            places_.push_back(place + lane);
+        }
     }
+    starts_.push_back(starts_.back()); // as windows_of_vectors has it
+    places_.push_back(places_.back());
+}
+
+void float_windows::clear(std::int64_t channels, float *to) const {
+    if (has_padding_) std::memset(to, 0, static_cast<std::size_t>(channels * channel_elements_) * sizeof *to);
 }
 
 void float_windows::copy(const float *x, std::int64_t channels, float *to) const {
-    const auto x_elements = *volume(w_.x), of_line = w_.x.back(), stride = w_.strides.back();
-    for (std::int64_t channel = 0; channel < channels; ++channel, x += x_elements) {
-        if (has_padding_) std::memset(to, 0, static_cast<std::size_t>(channel_elements_) * sizeof *to);
-        for (const auto &[begin, end, first] : phases_) {
-            auto *line_of_copy = to + begin;
-            for (const auto line : x_lines_) {
-                if (line >= 0) {
-                    const auto *const from = x + (line * of_line + first);
-                    const auto count = end - begin;
-                    if (stride == 1)
-                        copy_floats(from, count, line_of_copy);
-                    else if (stride == 2)
-                        copy_every_second(from, count, line_of_copy);
-                    else
-                        for (std::int64_t i = 0; i < count; ++i)
-                            line_of_copy[i] = from[i * stride];
-                }
-                line_of_copy += line_elements_;
+    const auto x_elements = *volume(w_.x), stride = w_.strides.back();
+    const auto for_each_channel = [&](auto f) __attribute__((always_inline)) {
+        for (std::int64_t channel = 0; channel < channels; ++channel, x += x_elements, to += channel_elements_)
+            f(x, to);
+    };
+    const auto copy_phases = [&](auto copy_line) __attribute__((always_inline)) {
+        for_each_channel([&](const float *from, float *phase) __attribute__((always_inline)) {
+            for (const auto &[begin, end, first] : phases_) {
+                for (const auto &line : lines_of_x_)
+                    copy_line(from + (line.of_x + first), end - begin, phase + (line.of_copy + begin));
+                phase += phase_elements_;
             }
-            to += phase_elements_;
-        }
+        });
+    };
+    if (stride == 1) {
+        copy_phases([](auto... line) __attribute__((always_inline)) { copy_floats(line...); });
+    } else if (stride == 2 && phases_.size() == 2 && std::abs(phases_[0].first - phases_[1].first) == 1) {
+        const std::size_t evens = phases_[0].first < phases_[1].first ? 0 : 1;
+        const auto even = phases_[evens], odd = phases_[1 - evens];
+        const auto to_even = evens * phase_elements_ + even.begin, to_odd = (1 - evens) * phase_elements_ + odd.begin;
+        const auto even_count = even.end - even.begin, odd_count = odd.end - odd.begin,
+                   pairs = std::min(even_count, odd_count);
+        for_each_channel([&](const float *of_x, float *of_copy) __attribute__((always_inline)) {
+            for (const auto &line : lines_of_x_) {
+                const auto *const from = of_x + (line.of_x + even.first);
+                auto *const copied = of_copy + line.of_copy;
+                copy_by_turns(from, pairs, copied + to_even, copied + to_odd);
+                copy_every_second(from + 2 * pairs, even_count - pairs, copied + (to_even + pairs));
+                copy_every_second(from + 2 * pairs + 1, odd_count - pairs, copied + (to_odd + pairs));
+            }
+        });
+    } else if (stride == 2) {
+        copy_phases([](auto... line) __attribute__((always_inline)) { copy_every_second(line...); });
+    } else {
+        copy_phases([=](const float *from, std::int64_t count, float *line) {
+            for (std::int64_t i = 0; i < count; ++i)
+                line[i] = from[i * stride];
+        });
     }
 }
 
@@ -214,14 +277,14 @@ float_windows::positions float_windows::of_vectors(std::int64_t begin, std::int6
 }
 
 void float_windows::pick(const float *lanes, std::int64_t begin, std::int64_t end, std::int64_t channels,
-        std::int64_t stride, float *to) const {
+        std::int64_t stride, float *to, std::int64_t to_stride) const {
     const auto of_line = w_.y.back();
     const auto [position, last] = of_vectors(begin, end);
     for (auto at = position; at < last;) {
         const auto line = at / of_line, column = at - line * of_line, count = std::min(of_line - column, last - at);
         const auto *const from = lanes + (lane_of(line) + column - begin * lanes_);
         for (std::int64_t c = 0; c < channels; ++c)
-            copy_floats(from + c * stride, count, to + c * stride);
+            copy_floats(from + c * stride, count, to + c * to_stride);
         to += count;
         at += count;
     }

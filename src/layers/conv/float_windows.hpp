@@ -11,13 +11,15 @@ namespace dynquant::layers {
 
 /// Of each dimension the copy has one phase for all taps whose distances leave the same remainder by the stride, or one
 /// for each tap, as im2col has, where that is smaller; along lines also where the lanes between them, which it saves,
-/// take longer. A vector holds positions of one line of y. Where lines are short, those of a plane, the last two
-/// dimensions, are joined: vectors go on through the elements between lines.
+/// take longer. A vector holds positions of one line of y. Where few of them would fill it, the lines of a plane, the
+/// last two dimensions, are joined: vectors go on through the elements between lines.
 class float_windows {
   public:
     /// channels, filters: of a group. lanes: positions of a vector.
     float_windows(const window &w, std::int64_t channels, std::int64_t filters, std::int64_t lanes);
 
+    /// Zeros, for the padding; copy() leaves them.
+    void clear(std::int64_t channels, float *to) const;
     /// Copies some channels of an image.
     void copy(const float *x, std::int64_t channels, float *to) const;
     std::int64_t channel_elements() const { return channel_elements_; } // of a copy
@@ -28,18 +30,17 @@ class float_windows {
     const std::vector<std::int64_t> &starts() const { return starts_; }
     const std::vector<std::int64_t> &offsets() const { return offsets_; }
 
+    bool are_joined() const { return are_joined_; }
+    /// Of each vector the position in its first lane or, of joined lines, how many lanes come before it.
+    const std::vector<std::int64_t> &places() const { return places_; }
     /// Positions of y that lie in some vectors: they are adjacent.
     struct positions {
         std::int64_t begin, end;
     };
     positions of_vectors(std::int64_t begin, std::int64_t end) const;
-    /// Whether each lane up to the last position of y is a position.
-    bool are_dense() const {
-        return line_lanes_ == w_.y.back() && (plane_lanes_ == lines_ * line_lanes_ || w_.rank() <= 2);
-    }
-    /// Copies them from all lanes of these vectors, in several channels, which are `stride` apart.
+    /// Copies them from all lanes of these vectors, of joined lines, in several channels, which are strides apart.
     void pick(const float *lanes, std::int64_t begin, std::int64_t end, std::int64_t channels, std::int64_t stride,
-            float *to) const;
+            float *to, std::int64_t to_stride) const;
 
     /// Fills a row-major matrix whose columns are the positions of y and whose rows are those of offsets(), what the
     /// taps meet: im2col.
@@ -54,8 +55,13 @@ class float_windows {
     window w_;
     std::int64_t lanes_, phase_elements_, channel_elements_, lines_; // lines_: of a plane
     std::int64_t line_lanes_, plane_lanes_;                          // from line to line, and from plane to plane
-    std::vector<std::int64_t> starts_, offsets_;
-    std::vector<std::int64_t> x_lines_; // of each line of a phase of the copy; -1: padding
+    std::vector<std::int64_t> starts_, offsets_, places_;
+    bool are_joined_;
+    /// Where the lines of a phase of the copy begin that are not padding, and what they are copied from.
+    struct line {
+        std::int64_t of_x, of_copy;
+    };
+    std::vector<line> lines_of_x_;
     /// Along lines: elements [begin, end) of the copy lie in x, the first of them at `first`.
     struct phase {
         std::int64_t begin, end, first;

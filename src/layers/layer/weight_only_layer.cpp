@@ -13,10 +13,13 @@ namespace {
 /// Of more the vectors of float_windows are faster, whose weights are widened once for all positions.
 constexpr std::int64_t max_positions_by_rows = 64;
 
-/// Vectors of positions whose sums stay in a second-level cache, and few enough for all parts to have some of the
-/// items, a panel of weights at some vectors each.
-std::int64_t vectors_at_once(std::int64_t vectors, std::int64_t panels, std::int64_t parts) {
-    constexpr std::int64_t most = 48, least = 6, items = 4; // of each part
+/// What the channels of a slice of a panel take that a part copies at once.
+constexpr std::int64_t copied_slice_floats = 16 * 1024;
+
+/// Vectors of positions at once: `most`, and few enough for all parts to have some of the items, a panel of weights at
+/// some vectors each.
+std::int64_t vectors_at_once(std::int64_t vectors, std::int64_t most, std::int64_t panels, std::int64_t parts) {
+    constexpr std::int64_t least = 6, items = 4; // of each part
     const auto wanted = std::min(ceil_div(items * parts, panels), ceil_div(vectors, least));
     return ceil_div(vectors, std::max(ceil_div(vectors, most), parts == 1 ? 1 : wanted));
 }
@@ -45,6 +48,24 @@ weight_only_layer::weight_only_layer(
                 concat(label_, ": W: expected a window of at least one tap, given ", to_string(kernel_)));
     for (const auto &s : owned_)
         post_ops_.push_back({s.what, s.a, s.b, s.table});
+    if (!kernel_.empty()) end_sums();
+}
+
+/// Lets loops over windows apply the post-ops where these are a bias, a clip, both or none.
+void weight_only_layer::end_sums() {
+    const std::span<const post_op_view> all = post_ops_;
+    const auto has_bias = !all.empty() && all[0].what == post_op_kind::add;
+    const auto rest = all.subspan(has_bias ? 1 : 0);
+    has_clip_ = rest.size() == 1 && rest[0].what == post_op_kind::clip;
+    sums_are_ended_ = rest.empty() || has_clip_;
+    summands_.assign(static_cast<std::size_t>(product_.columns()), -0.0F);
+    if (!sums_are_ended_) return;
+    if (has_bias && all[0].a.size() == 1) std::ranges::fill(summands_, all[0].a[0]);
+    if (has_bias && all[0].a.size() != 1) std::ranges::copy(all[0].a, summands_.begin());
+    if (has_clip_) {
+        lower_ = rest[0].a[0];
+        upper_ = rest[0].b[0];
+    }
 }
 
 window weight_only_layer::window_over(const dims &x) const {
@@ -139,8 +160,9 @@ void weight_only_layer::finish(const layer_arguments &given, const float *produc
     });
 }
 
-/// Computes panels of filters at some vectors of positions, whose sums stay in the second-level caches until the
-/// post-ops take them. By few positions a product of rows is faster, whose vectors hold filters.
+/// Computes some filters of a panel at some vectors of positions. Bias and clip are applied where the sums are; other
+/// post-ops take results that lie in the second-level caches. By few positions a product of rows is faster, whose
+/// vectors hold filters.
 void weight_only_layer::run_windows(
         const layer_arguments &given, std::int64_t images, const window &w, memory &m) const {
     const auto &loop = product_.loop();
@@ -153,8 +175,9 @@ void weight_only_layer::run_windows(
         const auto elements = windows.channel_elements();
         const auto parts = parallel::parts_for_items(all_channels, all_channels * elements);
         parallel::for_each_part(all_channels, parts, [&](parallel::range part) {
-            windows.copy(x + (image * all_channels + part.begin) * x_elements, part.end - part.begin,
-                    to + part.begin * elements);
+            auto *const copied = to + part.begin * elements;
+            if (image == 0) windows.clear(part.end - part.begin, copied);
+            windows.copy(x + (image * all_channels + part.begin) * x_elements, part.end - part.begin, copied);
         });
     };
     const auto copied_elements = windows.copied_elements(all_channels);
@@ -172,53 +195,74 @@ void weight_only_layer::run_windows(
         return;
     }
 
-    const auto panels = product_.panels(), vectors = std::ssize(windows.starts());
+    // Of several groups a part copies the channels of a slice of a panel, which stay in its first-level cache.
+    const bool copies_by_slice = groups_ > 1;
+    const auto group_elements = channels * windows.channel_elements();
+    const auto columns_of_slice = !copies_by_slice
+            ? loop.columns
+            : std::min(loop.columns, std::max<std::int64_t>(copied_slice_floats / (group_elements + 1), 1) * of_group);
+    const auto slices_of_panel = ceil_div(loop.columns, columns_of_slice), slices = product_.panels() * slices_of_panel;
+    const auto groups_of_slice = std::min(groups_, (columns_of_slice - 2) / of_group + 2);
+
+    // Of one group the channels at these vectors stay in a second-level cache, and so do sums for post-ops.
+    const bool is_stored_once = sums_are_ended_ && !windows.are_joined();
+    const auto vectors = std::ssize(windows.starts()) - 1;
     const auto work = positions * std::max<std::int64_t>(product_.inner(), 1) * filters / 4;
-    const auto at_once = vectors_at_once(vectors, panels, parallel::parts_for(work, 0));
-    const auto blocks = ceil_div(vectors, at_once), items = blocks * panels;
+    const auto at_once = vectors_at_once(
+            vectors, copies_by_slice && is_stored_once ? vectors : 48, slices, parallel::parts_for(work, 0));
+    const auto blocks = ceil_div(vectors, at_once), items = blocks * slices;
     const auto parts = parallel::parts_for_items(items, work);
-    const auto lanes = at_once * loop.lanes;
-    const auto scratch_floats = weight_only_scratch_floats(loop.columns), sum_floats = loop.columns * lanes;
-    // Of several groups a part copies the channels of a panel, which stay in its second-level cache.
-    const auto groups_of_panel = std::min(groups_, (loop.columns - 2) / of_group + 2);
-    const bool copies_by_panel = groups_ > 1;
-    const auto part_floats = scratch_floats + 2 * sum_floats
-            + (copies_by_panel ? windows.copied_elements(groups_of_panel * channels) : 0);
+    const auto lanes = (at_once + 1) * loop.lanes;
+    const auto scratch_floats = weight_only_scratch_floats(loop.columns), sum_floats = columns_of_slice * lanes;
+    const auto part_floats = scratch_floats + 3 * sum_floats
+            + (copies_by_slice ? windows.copied_elements(groups_of_slice * channels) : 0);
     auto &memories = m.of_product.parts;
     if (std::ssize(memories) < parts) memories.resize(static_cast<std::size_t>(parts));
     for (auto &part : memories)
         workspace::ensure_size(part, static_cast<std::size_t>(part_floats));
     auto *const all =
-            copies_by_panel ? nullptr : workspace::ensure_size(m.windows, static_cast<std::size_t>(copied_elements));
+            copies_by_slice ? nullptr : workspace::ensure_size(m.windows, static_cast<std::size_t>(copied_elements));
 
     auto *const y = given.before ? given.before : static_cast<float *>(given.y);
     for (std::int64_t image = 0; image < images; ++image) {
-        if (!copies_by_panel) copy_all(image, all);
+        if (!copies_by_slice) copy_all(image, all);
         parallel::for_each_part(items, parts, [&](parallel::range part, std::size_t index) {
             auto *const scratch = memories[index].data(), *const sums = scratch + scratch_floats,
-                        *const picked = sums + sum_floats, *const of_panel = picked + sum_floats;
-            std::int64_t copied_panel = -1;
+                        *const results = sums + sum_floats, *const picked = results + sum_floats,
+                        *const of_slice = picked + sum_floats;
+            std::int64_t copied_slice = -1;
             for (auto item = part.begin; item < part.end; ++item) {
-                const auto panel = copies_by_panel ? item / blocks : item % panels,
-                           block = copies_by_panel ? item % blocks : item / panels;
+                const auto slice = copies_by_slice ? item / blocks : item % slices,
+                           block = copies_by_slice ? item % blocks : item / slices;
                 const auto begin = block * at_once, end = std::min(vectors, begin + at_once);
-                const auto filter = panel * loop.columns, count = std::min(loop.columns, filters - filter);
-                const auto first_group = copies_by_panel ? filter / of_group : 0;
-                if (copies_by_panel && panel != copied_panel) {
+                const auto panel = slice / slices_of_panel, column = slice % slices_of_panel * columns_of_slice;
+                const auto filter = panel * loop.columns + column;
+                const auto count = std::min({columns_of_slice, loop.columns - column, filters - filter});
+                if (count <= 0) continue;
+                const auto first_group = copies_by_slice ? filter / of_group : 0;
+                if (copies_by_slice && slice != copied_slice) {
                     const auto first = image * all_channels + first_group * channels;
-                    const auto some = (filter + count - 1) / of_group + 1 - first_group;
-                    windows.copy(x + first * x_elements, some * channels, of_panel);
-                    copied_panel = panel;
+                    const auto some = ((filter + count - 1) / of_group + 1 - first_group) * channels;
+                    if (copied_slice < 0) windows.clear(groups_of_slice * channels, of_slice);
+                    windows.copy(x + first * x_elements, some, of_slice);
+                    copied_slice = slice;
                 }
-                product_.run_windows(
-                        {copies_by_panel ? of_panel : all, first_group, windows.starts().data() + begin,
-                                windows.offsets().data(), end - begin, of_group, channels * windows.channel_elements()},
-                        panel, sums, lanes, scratch);
                 const auto [first, last] = windows.of_vectors(begin, end);
-                if (!windows.are_dense()) windows.pick(sums, begin, end, count, lanes, picked);
                 const auto at = (image * filters + filter) * positions + first;
+                const auto *const places = windows.places().data() + begin;
+                product_.run_windows({panel, {column, column + count}, copies_by_slice ? of_slice : all, first_group,
+                                             windows.starts().data() + begin, windows.offsets().data(), end - begin,
+                                             of_group, group_elements},
+                        {is_stored_once ? y + at : results, is_stored_once ? positions : lanes, places,
+                                windows.are_joined() ? places[0] + lanes : last, summands_.data(), has_clip_, lower_,
+                                upper_, sums},
+                        scratch);
+                if (windows.are_joined())
+                    windows.pick(results, begin, end, count, lanes, sums_are_ended_ ? y + at : picked,
+                            sums_are_ended_ ? positions : lanes);
+                if (sums_are_ended_) continue;
                 epilogue_.planes({post_ops_},
-                        {windows.are_dense() ? sums : picked, true, lanes, filter, count, last - first, y + at,
+                        {windows.are_joined() ? picked : results, true, lanes, filter, count, last - first, y + at,
                                 positions, given.tensor ? given.tensor + at : nullptr});
             }
         });

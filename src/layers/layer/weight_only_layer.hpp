@@ -56,6 +56,7 @@ class weight_only_layer {
             const std::byte *weights = nullptr) const;
     void finish(const layer_arguments &given, const float *products, std::int64_t count, std::int64_t at,
             std::int64_t rows) const;
+    void end_sums();
     void run_windows(const layer_arguments &given, std::int64_t images, const window &w, memory &m) const;
     /// over_x: becomes the window of a convolution that has a kernel.
     dims y_of(const dims &x, std::optional<window> &over_x) const;
@@ -70,6 +71,9 @@ class weight_only_layer {
     weight_only_product product_; // of all groups, whose filters have each the rows of one
     std::vector<post_op> owned_;
     std::vector<post_op_view> post_ops_;
+    bool sums_are_ended_ = false, has_clip_ = false; // of windows, by what follows: window_results has it
+    std::vector<float> summands_;
+    float lower_ = 0, upper_ = 0;
     std::optional<normalization> normalization_;
     const epilogue_loops &epilogue_;
 };

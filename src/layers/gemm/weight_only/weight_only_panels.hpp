@@ -123,20 +123,35 @@ constexpr std::int64_t given_floats(std::int64_t rows, std::int64_t panels, std:
     return max_given_x_rows * given_rows + rows * panels * panel_columns;
 }
 
-/// What the windows of a convolution meet at some vectors of adjacent positions: in the first lane of vector v row k of
-/// the weights is multiplied by x[(group - first_group) * group_elements + starts[v] + offsets[k]].
+/// Some columns of a panel by what the windows of a convolution meet at some vectors of adjacent positions: in the
+/// first lane of vector v row k of the weights is multiplied by x[(group - first_group) * group_elements + starts[v] +
+/// offsets[k]].
 struct windows_of_vectors {
+    std::int64_t panel;
+    parallel::range columns; // of the panel
     const float *x;
     std::int64_t first_group;
     const std::int64_t *starts, *offsets;
-    std::int64_t vectors;
+    std::int64_t vectors;                 // starts, and places below, has one more: two by which a tile is filled
     std::int64_t filters, group_elements; // of a group
 };
 
-/// Computes the columns of a panel, whose blocks have all rows, at these vectors. sums: of each column the lanes of all
-/// vectors, sums_stride apart. scratch: weight_only_scratch_floats().
-using multiply_windows_function = void (*)(const weight_only_panels &p, const windows_of_vectors &x, std::int64_t panel,
-        float *sums, std::int64_t sums_stride, float *scratch);
+/// Where the results go: vector v of column i from to[i * stride + places[v] - places[0]] on. A vector may overwrite
+/// the first lanes of those behind it, which are stored later. None is stored from place `end` on.
+struct window_results {
+    float *to; // of the first of the columns
+    std::int64_t stride;
+    const std::int64_t *places;
+    std::int64_t end;
+    const float *summands; // of all columns: added to each result, rounded; -0 where there is none
+    bool has_clip;         // then, as layers/epilogue has it
+    float lower, upper;
+    float *sums; // of each of the columns the lanes of vectors + 1, what chunks of rows leave to those behind
+};
+
+/// Computes columns of a panel whose blocks have all rows. scratch: weight_only_scratch_floats().
+using multiply_windows_function = void (*)(
+        const weight_only_panels &p, const windows_of_vectors &x, const window_results &results, float *scratch);
 
 struct weight_only_loop {
     multiply_weight_only_function multiply;

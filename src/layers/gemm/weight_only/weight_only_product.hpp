@@ -81,13 +81,12 @@ class weight_only_product {
     void run(const float_rows &x, float *y, std::int64_t y_stride, weight_only_workspace &memory,
             const std::byte *data = nullptr) const;
 
-    // The same for the windows of a convolution, panel by panel, as weight_only_panels.hpp says.
+    // The same for the windows of a convolution, some columns at a time, as weight_only_panels.hpp says.
 
     const weight_only_loop &loop() const { return loop_; }
     std::int64_t panels() const;
-    void run_windows(const windows_of_vectors &x, std::int64_t panel, float *sums, std::int64_t sums_stride,
-            float *scratch) const {
-        loop_.multiply_windows(panels_, x, panel, sums, sums_stride, scratch);
+    void run_windows(const windows_of_vectors &x, const window_results &results, float *scratch) const {
+        loop_.multiply_windows(panels_, x, results, scratch);
     }
 
   private:
