@@ -9,7 +9,7 @@ from measure.models.texts import Tokenizer, items, sentences
 from measure.results import MACHINE, Measured, Processor
 from measure.run import write_tables
 from measure.sessions import PROVIDER, RUNTIME
-from measure.suites import convolutions, core, costs, dynamic, embeddings, large, layers, nbits, networks, nodes, random_layers, shares, surroundings, weight_only_costs, weights
+from measure.suites import convolutions, core, costs, dynamic, embeddings, integer_costs, large, layers, nbits, networks, nodes, random_layers, shares, surroundings, weight_only_costs, weights
 
 
 def rows(tables, start):
@@ -188,6 +188,25 @@ class Surroundings(unittest.TestCase):
             ["by row: a", "us", "8.00 (8.00)", "2.00 (2.00)", "4.00 (4.00)", "2.00", ""],
             ["creation: b", "ms", "3.00 (3.00)", "6.00 (6.00)", "", "0.50", "25"],
             ["DynamicQuantizeLinear: c", "ns a node", "300 (300)", "200 (200)", "", "1.50", ""]])  # fmt: skip
+
+
+class IntegerCosts(unittest.TestCase):
+    def test_they_are_the_same_each_time_and_differ(self):
+        some = integer_costs.cases()
+        self.assertEqual((some, len({one.name for one in some})), (integer_costs.cases(), 3 * integer_costs.COUNT))
+
+    def test_the_extents(self):
+        one = layers.Layer("uint8 convolutions", layers.Shape((1, 6, 9, 9), (4, 3, 5, 5), 2), "uint8", "uint8")
+        self.assertEqual(integer_costs.extents(one), {"x": (1, 6, 9, 9), "w": (4, 3, 5, 5), "stride": 2, "dilation": 1, "groups": 2, "weights": "uint8"})
+
+    def test_the_tables(self):
+        """A run takes 6 ns, 2 units, and a unit of the cost 3 ns; in ONNX Runtime each takes twice as long."""
+        some = [Measured("integer_costs", f"layer {n}", 1, {PROVIDER: [1e-9 * (6 + 3 * n)], RUNTIME: [2e-9 * (6 + 3 * n)]}, {},
+                         {"kind": "uint8 products", "here": n, "in_ort": [1, n], "left": n == 1}) for n in (1, 10, 1000)]  # fmt: skip
+        tables = integer_costs.tables(some)
+        self.assertEqual(rows(tables, "without steps | constants"), [["uint8 products", "{2, {4, 2}}", "1.00, 1.00, 1.00"]])
+        self.assertEqual(rows(tables, "without steps | left"), [["uint8 products", "by integer_cost.cpp", "3", "1", "1", "0", "1.333", "2.00"],
+                                                                ["uint8 products", "by these constants", "3", "0", "0", "0", "1.000", "1.00"]])
 
 
 class WeightOnlyCosts(unittest.TestCase):

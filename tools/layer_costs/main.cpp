@@ -1,6 +1,6 @@
 // layer_costs: times random convolutions by each algorithm that may compute them, on one thread, and prints for each a
-// line of JSON: what it is, what src/layers/conv/cost.hpp counts of it, and nanoseconds. Or counts what weight-only
-// layers cost, which it is told.
+// line of JSON: what it is, what src/layers/conv/cost.hpp counts of it, and nanoseconds. Or counts what
+// other layers cost, which it is told.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -13,6 +13,7 @@
 #include "dynquant/version.hpp"
 #include "layers/conv/cost.hpp"
 #include "layers/layer/layer.hpp"
+#include "onnxruntime/common/integer_cost.hpp"
 #include "onnxruntime/common/weight_only_cost.hpp"
 #include "parallel/executor.hpp"
 #include "quantization/environment.hpp"
@@ -144,6 +145,34 @@ void count_weight_only() {
     }
 }
 
+/// Reads lines of JSON from stdin: x, w, stride, dilation and groups of convolutions, whose pads keep the extents but
+/// for the stride, or of products.
+void count_integer() {
+    for (std::string line; std::getline(std::cin, line);) {
+        const auto of = nlohmann::json::parse(line);
+        const dims x = of["x"], w = of["w"];
+        integer_convolution p;
+        p.available = environment::usable_features();
+        p.batch = 1;
+        p.groups = of["groups"];
+        p.w_zero_points = {1};
+        p.is_channels_first = w.size() > 2;
+        p.channels = x[1];
+        p.filters = w[p.is_channels_first ? 0 : 1];
+        if (p.is_channels_first) {
+            window_attributes window {"SAME_UPPER"};
+            window.strides.assign(x.size() - 2, of["stride"]);
+            window.dilations.assign(x.size() - 2, of["dilation"]);
+            p.window = make_window(window, dims(x.begin() + 2, x.end()), dims(w.begin() + 2, w.end()));
+        } else {
+            p.window = window_of_products(x[0]);
+        }
+        std::cout << nlohmann::json {{"here", least_cost(p)}, {"in_ort", onnxruntime::counts_in_ort(p)},
+                {"left", onnxruntime::costs_less_in_ort(p, of["weights"] == "int8")}}
+                  << '\n';
+    }
+}
+
 } // namespace
 } // namespace dynquant::layers
 
@@ -159,7 +188,14 @@ int main(int argc, char **argv) {
                     + std::to_string(DYNQUANT_VERSION_PATCH));
     bool counts_weight_only = false;
     app.add_flag("--weight-only", counts_weight_only, "count what the layers on stdin cost, and time nothing");
+    bool counts_integer = false;
+    app.add_flag(
+            "--integer", counts_integer, "count what the convolutions and products on stdin cost, and time nothing");
     CLI11_PARSE(app, argc, argv);
+    if (counts_integer) {
+        layers::count_integer();
+        return 0;
+    }
     if (counts_weight_only) {
         layers::count_weight_only();
         return 0;

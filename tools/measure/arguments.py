@@ -51,6 +51,10 @@ SUITES = {
                                "src/onnxruntime/common/weight_only_cost.cpp that fit them, and what leaving layers by them loses; names of windows "
                                "contain 'taps'; four minutes",
                                ("--report",), ("dynquant_onnxruntime", "layer_costs"), 5),
+    "integer_costs": Suite("random products and convolutions without steps, claimed all, beside ONNX Runtime, the constants of "
+                           "src/onnxruntime/common/integer_cost.cpp that fit them, and what leaving layers by them loses; names begin with 'int8 "
+                           "products', 'uint8 products', 'uint8 convolutions'; four minutes",
+                           ("--report",), ("dynquant_onnxruntime", "layer_costs"), 5),
     "weights": Suite("chains of layers whose weights alone are quantized, by the execution provider beside float: time and memory; names are "
                      "like 'Gemm, 2048 x 2048, int8 per column' and 'Conv of 3 x 3 taps, 64 to 64 channels, 56 x 56'; six minutes",
                     ("--report",), ("dynquant_onnxruntime",), 60),

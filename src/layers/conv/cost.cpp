@@ -172,4 +172,9 @@ double cost_of(algorithm a, const problem &p) {
     return std::inner_product(counts.begin(), counts.end(), takes.begin(), 0.0);
 }
 
+double least_cost(const integer_convolution &p) {
+    using enum algorithm;
+    return std::min({cost_of(im2col, p), cost_of(depthwise, p), cost_of(channels_first, p)});
+}
+
 } // namespace dynquant::layers

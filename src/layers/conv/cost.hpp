@@ -32,5 +32,6 @@ unit_counts counts_of(algorithm a, const integer_convolution &p);
 
 /// Nanoseconds, roughly.
 double cost_of(algorithm a, const integer_convolution &p);
+double least_cost(const integer_convolution &p);
 
 } // namespace dynquant::layers

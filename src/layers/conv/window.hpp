@@ -62,6 +62,11 @@ struct window {
     columns interior() const;
 };
 
+/// Makes the window of a product, which may have any number of rows. make_window() limits an extent.
+inline window window_of_products(std::int64_t rows) {
+    return {{rows}, {rows}, {1}, {1}, {1}, {0}, {0}};
+}
+
 /// A window as ONNX's attributes state it. Empty ones are left out.
 struct window_attributes {
     std::string auto_pad = "NOTSET";

@@ -59,11 +59,6 @@ constant_weights row_major_weights(const layer_description &d, const std::byte *
     return constant_weights::of_filters(weights, w[1], volume(dims(w.begin() + 2, w.end())).value_or(0));
 }
 
-/// Makes the window of a product, which may have any number of rows. make_window() limits an extent.
-window window_of_products(std::int64_t rows) {
-    return {{rows}, {rows}, {1}, {1}, {1}, {0}, {0}};
-}
-
 template <typename T>
 void repeat(std::vector<T> &values, std::int64_t times) {
     const auto count = values.size();
@@ -94,16 +89,11 @@ packed_layer::packed_layer(layer_description given, const packed_layer &packed)
     , packed_(packed.packed_)
     , is_folded_(fold_multipliers(description_)) {}
 
-packed_layer::packed_layer(
-        layer_description given, constant_weights weights, targets::features available, std::optional<algorithm> only)
-    : description_(std::move(given))
-    , is_folded_(fold_multipliers(description_)) {
-    const auto &d = description_;
+integer_convolution convolution_of(const layer_description &d, targets::features available) {
     const auto &w = d.weights_shape;
-    auto &c = convolution_;
+    integer_convolution c;
     c.x_is_signed = !d.prepare && d.x_is_signed;
     c.available = available;
-    c.only = only;
     c.groups = d.groups;
     c.w_zero_points = d.w_zero_points;
     if (d.is_convolution) {
@@ -126,14 +116,22 @@ packed_layer::packed_layer(
     if (c.w_zero_points.size() > 1 && std::ssize(c.w_zero_points) != c.filters)
         refuse(d, status::invalid_shape, "w_zero_point: expected one value, or one for each of ", c.filters,
                 " channels, given ", c.w_zero_points.size());
-    if (volume(w) == 0) return; // the other extents may be of any size
-    if (!d.w_is_signed) {       // become int8, 128 less, and so do their zero points
-        weights.flip = 0x80;
-        if (c.w_zero_points.empty()) c.w_zero_points = {0};
-        for (auto &value : c.w_zero_points)
-            value -= 128;
-    }
-    packed_ = pack_convolution(c, weights);
+    if (d.w_is_signed || volume(w) == 0) return c;
+    if (c.w_zero_points.empty()) c.w_zero_points = {0}; // they become int8, 128 less, as the weights do
+    for (auto &value : c.w_zero_points)
+        value -= 128;
+    return c;
+}
+
+packed_layer::packed_layer(
+        layer_description given, constant_weights weights, targets::features available, std::optional<algorithm> only)
+    : description_(std::move(given))
+    , convolution_(convolution_of(description_, available))
+    , is_folded_(fold_multipliers(description_)) {
+    convolution_.only = only;
+    if (volume(description_.weights_shape) == 0) return; // the other extents may be of any size
+    if (!description_.w_is_signed) weights.flip = 0x80;
+    packed_ = pack_convolution(convolution_, weights);
 }
 
 std::unique_ptr<const accumulator_source> packed_layer::sums_of(const integer_convolution &c) const {

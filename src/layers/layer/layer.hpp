@@ -62,12 +62,16 @@ struct layer_description {
     std::optional<layers::normalization> normalization = {}; // of MatMulInteger's floats, last
 };
 
-/// A description whose weights are packed. A product is a convolution of one tap.
+/// The convolution of a layer, without what depends on the shape of x. A product is one of one tap. Throws error for
+/// what breaks ONNX's rules and needs no shape of x.
+integer_convolution convolution_of(const layer_description &d, targets::features available);
+
+/// A description whose weights are packed.
 class packed_layer {
   public:
     /// Copies the weights, which lie in memory in any order; `flip` is set here. available: the features of the
-    /// processor that loops may use. only: the algorithm of a convolution, where it is not to be chosen. Throws error
-    /// for what breaks ONNX's rules and needs no shape of x.
+    /// processor that loops may use. only: the algorithm of a convolution, where it is not to be chosen. Throws as
+    /// convolution_of().
     packed_layer(layer_description given, constant_weights weights, targets::features available,
             std::optional<algorithm> only = {});
     /// Row-major weights.

@@ -1,66 +1,20 @@
 // What is as fast in ONNX Runtime, by measurement.
 #include <algorithm>
+#include <cmath>
 
+#include "layers/match/describe.hpp"
 #include "onnx/element_type.hpp"
+#include "onnxruntime/common/integer_cost.hpp"
 #include "onnxruntime/common/weight_only_cost.hpp"
 #include "onnxruntime/provider/left_to_ort.hpp"
 #include "quantization/environment.hpp"
 #include "quantization/shape.hpp"
-#include "quantization/text.hpp"
 #include "targets/features.hpp"
 
 namespace dynquant::onnxruntime {
 namespace {
 
 namespace type = onnx::type;
-
-enum class layer_kind { int8_product, uint8_product, uint8_convolution };
-enum class vnni { any, with, without };
-using enum layer_kind;
-using enum vnni;
-
-/// The extents of a layer that measurements depend on. A convolution has its filters as columns, `of_group` of them in
-/// each group, and the channels of a group as inner.
-struct extents {
-    std::int64_t weights = 0, inner = 0, columns = 0, taps = 0, of_group = 0;
-};
-
-/// Layers that take as long here as in ONNX Runtime, or longer.
-struct measurement {
-    layer_kind kind;
-    vnni processors;
-    bool (*covers)(const extents &e);
-};
-
-// One thread computed them, beside ONNX Runtime 1.32. A comment above rows says how many times as long they take here;
-// the processor; the date; the command.
-constexpr measurement measurements[] = {
-        // Products without steps. Those of matrices were measured before their sums went to y at once.
-        // Up to 2, of single rows not written down; Zen 4; 2026-11-25; `scripts/measure layers`.
-        {int8_product, with, [](auto &e) { return e.weights <= 1 << 20; }},
-        {uint8_product, any, [](auto &e) { return e.weights <= 4096; }},
-        // 1.11 to 1.5; Zen 4; 2026-11-28; `scripts/measure random_layers`. Not groups of few filters: of 70 such layers
-        // with AVX2 0.44.
-        {uint8_product, any, [](auto &e) { return e.inner <= 16; }},
-        {uint8_convolution, any, [](auto &e) { return e.taps == 1 && e.inner <= 128; }},
-        {uint8_convolution, any, [](auto &e) { return e.taps != 1 && e.inner * e.taps <= 32 && e.of_group >= 12; }},
-        // The same; Zen 3; 2026-11-25; the same.
-        {uint8_product, without, [](auto &e) { return e.weights <= 16384; }},
-        {uint8_convolution, without, [](auto &e) { return e.taps == 1 && e.columns <= 8; }},
-        {uint8_convolution, without,
-                [](auto &e) { return e.taps != 1 && e.inner <= 4 && e.inner * e.taps <= 4 * e.of_group; }},
-        // 1.05 and 1.06; Zen 4 with AVX2 alone; 2026-11-29; `scripts/measure random_layers`.
-        {uint8_product, without, [](auto &e) { return e.inner <= 56; }},
-};
-
-const measurement *find(layer_kind kind, const extents &e) {
-    const auto available = environment::usable_features();
-    const bool has_vnni = targets::has(available, targets::avx512_vnni) || targets::has(available, targets::avx2_vnni);
-    const auto other = has_vnni ? without : with;
-    const auto *const found = std::ranges::find_if(
-            measurements, [&](const measurement &m) { return m.kind == kind && m.processors != other && m.covers(e); });
-    return found == std::ranges::end(measurements) ? nullptr : found;
-}
 
 /// Channels that are the last dimension of several, with a parameter for each.
 bool is_channels_last(const graph &g, const node &n) {
@@ -91,27 +45,35 @@ std::string fast_in_ort_quantization(const graph &g, const node &n) {
     return is_fast ? "ONNX Runtime has a fast kernel for it" : "";
 }
 
-std::string fast_in_ort_product(const graph &g, const node &n) {
-    const auto &shape = g.input(n, 1).known->shape;
-    const bool is_int8 = g.input(n, 1).type == data_type::s8;
-    const auto weights = volume(shape).value_or(0);
-    const measurement *found = nullptr;
-    if (n.is(op::mat_mul_integer)) {
-        found = find(is_int8 ? int8_product : uint8_product,
-                {weights, shape.size() > 1 ? shape[shape.size() - 2] : weights});
+std::string fast_in_ort_product(const graph &g, const node &n) try {
+    const auto d = layers::match::describe(g, n);
+    // ONNX Runtime multiplies int8 filters in plain code, and has no zero point for each filter, nor dilations with
+    // SAME.
+    const bool has_zero_points = n.has(3) && g.input(n, 3).shape != dims {};
+    const bool is_slow = d.w_is_signed || has_zero_points || d.window.auto_pad != "NOTSET";
+    if (d.is_convolution && (is_slow || volume(d.weights_shape) == 0)) return {};
+    auto c = layers::convolution_of(d, environment::usable_features());
+    c.batch = 1; // the costs of one of several images or matrices
+    auto x = g.input(n, 0).shape.value_or(dims {});
+    const auto set_unknown = [&](std::int64_t typical) {
+        std::ranges::replace_if(
+                x, [](std::int64_t extent) { return extent < 0; }, typical);
+    };
+    if (d.is_convolution) {
+        x.resize(d.weights_shape.size(), -1);
+        set_unknown(std::llround(std::pow(1024, 1 / (static_cast<double>(x.size()) - 2)))); // the extents of an image
+        c.window = layers::make_window(d.window, dims(x.begin() + 2, x.end()), c.window.kernel);
     } else {
-        // ONNX Runtime multiplies int8 weights in plain code, and has no zero point for each filter, nor dilations with
-        // SAME.
-        const bool has_zero_points = n.has(3) && g.input(n, 3).shape != dims {};
-        if (is_int8 || weights == 0 || has_zero_points || n.get("auto_pad", std::string("NOTSET")) != "NOTSET")
-            return {};
-        const auto group = std::max<std::int64_t>(n.get("group", std::int64_t {1}), 1);
-        found = find(
-                uint8_convolution, {weights, shape[1], shape[0], weights / (shape[0] * shape[1]), shape[0] / group});
+        x.insert(x.begin(), std::max<std::int64_t>(2 - std::ssize(x), 0), g.input(n, 0).shape ? 1 : -1);
+        set_unknown(16); // rows, the middle of 1 to 256
+        const bool has_several = g.input(n, 1).known->shape.size() > 2;
+        const dims of_rows(has_several ? x.end() - 2 : x.begin(), x.end() - 1);
+        c.window = layers::window_of_products(volume(of_rows).value_or(layers::max_extent));
     }
-    if (!found) return {};
-    return concat("ONNX Runtime's is as fast ", found->processors == without ? "without VNNI and " : "",
-            "without operators behind it");
+    if (volume(c.window.y).value_or(0) == 0) return {};
+    return costs_less_in_ort(c, d.w_is_signed) ? "ONNX Runtime's is as fast without operators around it" : "";
+} catch (const error &) {
+    return {}; // who compiles it says what is wrong
 }
 
 std::string fast_in_ort_weight_only(

@@ -84,7 +84,10 @@ def measure(given: argparse.Namespace, say: Callable) -> Iterator[Measured]:
             yield measured
 
 
-def _left(name: str, some: list[Measured], is_left: numpy.ndarray) -> list[str]:
+LEFT = ["left", "measured", "left", "decided wrong by 3 %", "claimed, below 0.95", "time / that of the faster side, mean", "most"]
+
+
+def left_row(name: str, some: list[Measured], is_left: numpy.ndarray) -> list[str]:
     """What leaving these costs, of the time of the faster side."""
     ratios = numpy.array([m.ratio(RUNTIME, PROVIDER) for m in some])
     times_best = numpy.maximum(ratios, 1) / numpy.where(is_left, 1, ratios)
@@ -107,10 +110,9 @@ def tables(results: list[Measured]) -> dict[str, list[str]]:
             costs[side] = counts @ constants
             quantiles = ", ".join(f"{q:.2f}" for q in numpy.quantile(costs[side] / times, (0.05, 0.5, 0.95)))
             rows.append([kind, side, "{" + ", ".join(f"{c:.3g}" for c in constants) + "}", quantiles])
-        left.append(_left("by weight_only_cost.cpp", some, numpy.array([m.facts["left"] for m in some])))
-        left.append(_left("by these constants", some, costs["in_ort"] < costs["here"]))
+        left.append(left_row("by weight_only_cost.cpp", some, numpy.array([m.facts["left"] for m in some])))
+        left.append(left_row("by these constants", some, costs["in_ort"] < costs["here"]))
     return {
         "weight-only costs": table(["weights alone", "side", "constants", "cost / time: 5 %, median, 95 %"], rows),
-        "left": table(["weights alone", "left", "measured", "left", "decided wrong by 3 %", "claimed, below 0.95", "time / that of the faster side, mean",
-                       "most"], left),
+        "left": table(["weights alone", *LEFT], left),
     }  # fmt: skip

@@ -1,0 +1,78 @@
+#include "onnxruntime/common/integer_cost.hpp"
+
+#include <numeric>
+
+#include "layers/conv/cost.hpp"
+#include "quantization/shape.hpp"
+
+namespace dynquant::onnxruntime {
+
+integer_counts counts_in_ort(const layers::integer_convolution &p) {
+    constexpr std::int64_t lanes = 16, tile_rows = 6;
+    const auto positions = *volume(p.window.y), filters = p.filters / p.groups;
+    const auto inner = p.channels / p.groups * *volume(p.window.kernel);
+    // The vectors of its convolutions hold positions.
+    const auto [across, along] = p.is_channels_first ? std::pair {positions, filters} : std::pair {filters, positions};
+    const auto of_groups = [&](auto... factors) {
+        return (static_cast<double>(factors) * ... * (static_cast<double>(p.batch) * static_cast<double>(p.groups)));
+    };
+    const auto copies = p.is_channels_first && !p.window.is_pointwise() ? inner : 0;
+    return {
+            1,                                                                     // run
+            of_groups(),                                                           // groups
+            of_groups(ceil_div(across, lanes), inner, along),                      // vectors of products
+            of_groups(ceil_div(across, lanes), inner, ceil_div(along, tile_rows)), // vectors that serve a tile of rows
+            of_groups(positions, inner),                                           // x, packed
+            of_groups(positions, copies),                                          // x, copied for each tap
+            of_groups(positions / p.window.y.back(), copies),                      // lines of it
+            of_groups(positions, filters),                                         // sums
+    };
+}
+
+namespace {
+
+/// Nanoseconds: what a run takes here besides layers::least_cost(), and each of the counts there.
+struct constants {
+    double run;
+    integer_counts in_ort;
+};
+struct constants_of_kinds {
+    constants int8_products, uint8_products, convolutions;
+};
+
+// `scripts/measure integer_costs` prints these rows, those of ONNX Runtime in the unit of conv/cost.cpp's.
+constexpr constants_of_kinds with_vnni = {
+        // Not measured by it: VNNI. They leave what thresholds from a Zen 4 left, but for 1, 5 and 15 % of layers
+        // around
+        // these: up to 2^20 int8 weights; up to 4096 uint8 weights, or rows of them up to 16; one tap of up to 128
+        // channels, or 12 filters and more in a group, of up to 32 weights.
+        {1180, {473, 0, 0.0695, 0.0384, 0.00254, 0, 0, 0.656}},
+        {2250, {2590, 0, 0, 0.691, 0, 0, 0, 0.621}},
+        {2610, {2770, 4.06, 0.115, 0.0475, 0.0596, 0.108, 3.66, 0}},
+};
+constexpr constants_of_kinds without_vnni = {
+        // Zen 1, whose vectors are halves of AVX2's; 2026-11-29; ONNX Runtime 1.32.
+        {}, // see costs_less_in_ort()
+        {3920, {4290, 0, 0.166, 0.367, 0, 0, 0, 0.644}},
+        {2700, {2730, 56.3, 0.142, 0.204, 0.0577, 0, 5.14, 0.0979}},
+};
+constexpr targets::candidate<const constants_of_kinds *> classes[] = {
+        {targets::avx512_vnni, &with_vnni},
+        {targets::avx2_vnni, &with_vnni},
+        {targets::none, &without_vnni},
+};
+
+constexpr double margin = 1.05; // what is slower is not to be claimed
+
+} // namespace
+
+bool costs_less_in_ort(const layers::integer_convolution &p, bool w_is_signed) {
+    const auto &of = *targets::pick(p.available, classes);
+    if (w_is_signed && &of == &without_vnni) return false; // it saturates sums
+    const auto &takes = p.is_channels_first ? of.convolutions : w_is_signed ? of.int8_products : of.uint8_products;
+    const auto counts = counts_in_ort(p);
+    return std::inner_product(counts.begin(), counts.end(), takes.in_ort.begin(), 0.0)
+            < margin * (takes.run + layers::least_cost(p));
+}
+
+} // namespace dynquant::onnxruntime
