@@ -16,7 +16,7 @@ namespace {
 constexpr int collapse = 25; // MADV_COLLAPSE of Linux 6.1, which C libraries need not know
 constexpr std::size_t huge_page = std::size_t {2} << 20, region_size = std::size_t {64} << 20;
 
-/// Fewer bytes are the heap's.
+/// Fewer bytes are the heap's. No page is larger, so that what is freed has both ends of its pages.
 constexpr std::size_t min_size = std::size_t {64} << 10;
 
 std::size_t round_up(std::size_t size, std::size_t unit) {
