@@ -14,14 +14,18 @@ struct neon_i8mm : neon_dot {
     static integers dot(integers sums, integers a, integers b) {
         return vusdotq_s32(sums, vreinterpretq_u8_s32(a), vreinterpretq_s8_s32(b));
     }
+    template <int lane>
+    static integers dot_lane(integers sums, integers w, integers x) {
+        return vusdotq_laneq_s32(sums, vreinterpretq_u8_s32(w), vreinterpretq_s8_s32(x), lane);
+    }
+    template <int lane>
+    static integers dot_lane(integers sums, integers w, int8x8_t x) {
+        return vusdotq_lane_s32(sums, vreinterpretq_u8_s32(w), x, lane);
+    }
     static integers dot_small(integers sums, integers a, integers b) { return dot(sums, a, b); }
 
     // Two rows of x, of eight bytes each, by two columns of weights, of eight bytes each: sums of the first row and
     // both columns, then of the second row. They wrap.
-    static integers join_rows(const void *first, const void *second) {
-        const auto load = [](const void *p) { return vld1_s8(static_cast<const std::int8_t *>(p)); };
-        return vreinterpretq_s32_s8(vcombine_s8(load(first), load(second)));
-    }
     template <bool x_is_signed>
     static integers multiply_rows(integers sums, integers x, integers w) {
         if constexpr (x_is_signed)
@@ -29,15 +33,11 @@ struct neon_i8mm : neon_dot {
         else
             return vusmmlaq_s32(sums, vreinterpretq_u8_s32(x), vreinterpretq_s8_s32(w));
     }
-    /// What is loaded from p on is loaded after v is there, in the order of instructions.
-    template <typename T>
-    static void order_loads(const T *&p, integers &v) {
-        __asm__("" : "+r"(p), "+w"(v));
-    }
-    /// The first or second row of the sums of four columns.
-    static integers row_of(integers two_columns, integers next_two, bool second) {
-        const auto a = vreinterpretq_s64_s32(two_columns), b = vreinterpretq_s64_s32(next_two);
-        return vreinterpretq_s32_s64(second ? vtrn2q_s64(a, b) : vtrn1q_s64(a, b));
+    /// The first or second pairs of lanes of a and b. Of two columns' sums and the next two columns' that is the first
+    /// or second row, and of both rows the sums of two columns.
+    static integers pairs_of(integers a, integers b, bool second) {
+        const auto x = vreinterpretq_s64_s32(a), y = vreinterpretq_s64_s32(b);
+        return vreinterpretq_s32_s64(second ? vtrn2q_s64(x, y) : vtrn1q_s64(x, y));
     }
 };
 

@@ -169,6 +169,15 @@ TEST_P(panels, more_than_a_chunk_and_many_rows) {
         expect_exact_for_any_x(kind(), rows, 133, 21, w_at);
 }
 
+TEST_P(panels, more_elements_than_are_joined_at_once) {
+    const auto x_at = [](std::int64_t line, std::int64_t i) { return static_cast<int>((i * 37 + line * 101) % 256); };
+    const auto w_at = [](std::int64_t k, std::int64_t n) { return static_cast<int>((k * 31 + n * 17) % 256 - 128); };
+    for (const std::int64_t inner : {2048, 2049, 4101})
+        expect_exact_for_any_x(kind(), 9, inner, 35, w_at);
+    expect_exact<std::uint8_t>(kind(), {7, 3, 1413, 35, 1413}, x_at, w_at);
+    expect_exact<std::int8_t>(kind(), {7, 3, 1413, 35, 1413}, x_at, w_at);
+}
+
 /// Compares what zero points and an ending make of sums with each operation by itself, all panels at once.
 template <typename X>
 void expect_ended(

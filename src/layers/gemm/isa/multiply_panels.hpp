@@ -48,8 +48,8 @@ template <typename V, int vectors, int rows, bool x_is_signed>
 void multiply_rows(const panel_product &p, const indirect_rows &from, std::int64_t first_row, std::int64_t panel,
         std::int32_t *y, std::int64_t y_stride) {
     constexpr std::int64_t panel_columns = vectors * V::lanes, step_bytes = 4 * panel_columns;
-    // Flipping the sign bit turns s8 into u8, 128 more, and u8 into s8, 128 less.
-    constexpr std::uint32_t flip = x_is_signed != V::dot_is_signed ? 0x80808080 : 0;
+    // Flipping the sign bit turns s8 into u8, 128 more.
+    constexpr std::uint32_t flip = x_is_signed ? 0x80808080 : 0;
     const auto first = panel * panel_columns, inner = p.line_inner, whole = inner / 4 * 4;
     const auto stride = from.stride, offset = first_row * stride;
     // Products of excess, which are computed first: vectors loaded soon after parts of them were stored would wait.
@@ -67,13 +67,6 @@ void multiply_rows(const panel_product &p, const indirect_rows &from, std::int64
             sums[r][v] = V::load(p.compensation + first + v * V::lanes);
             others[r][v] = V::splat(0);
         }
-    if constexpr (V::dot_is_signed) // whose compensation u8 needs beside what the ending says
-        if (!x_is_signed && from.ending.initial)
-#pragma GCC unroll 6
-            for (int r = 0; r < rows; ++r)
-#pragma GCC unroll 4
-                for (int v = 0; v < vectors; ++v)
-                    sums[r][v] = V::add(sums[r][v], V::load(from.ending.initial + first + v * V::lanes));
     if (p.zero_points)
 #pragma GCC unroll 6
         for (int r = 0; r < rows; ++r) {
@@ -163,7 +156,7 @@ void multiply_rows(const panel_product &p, const indirect_rows &from, std::int64
 template <typename V, int columns_in_vectors>
 struct by_bytes {
     static constexpr std::int64_t columns = columns_in_vectors * V::lanes, interleaved = 4;
-    static constexpr bool has_excess = V::dot_saturates, reads_signed = V::dot_is_signed;
+    static constexpr bool has_excess = V::dot_saturates, reads_signed = false;
     /// Multiplies rows from `row` on by some panels; y: of the first row.
     template <int rows, bool x_is_signed>
     static void multiply(const panel_product &p, const indirect_rows &x, std::int64_t row, parallel::range panels,

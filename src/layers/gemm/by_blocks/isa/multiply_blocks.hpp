@@ -145,6 +145,12 @@ struct wide_blocks {
     bool have_halves;
 };
 
+/// Whether V multiplies w by a lane of x.
+template <typename V>
+constexpr bool multiplies_by_lane = requires {
+    typename V::template four_of_rows<2>;
+};
+
 /// Multiplies rows of x by some vectors of a panel, from a column on. x: from the first row on. y: of that and the
 /// column. reads_signed: as block_parameters.
 template <typename V, int rows, bool reads_signed>
@@ -176,6 +182,12 @@ template <typename V, int rows, bool reads_signed>
                     of_w[v] = V::load_to_register(weights + v * 4 * V::lanes);
                     if constexpr (reads_signed) of_w[v] = as_read<V>(of_w[v]);
                 });
+                if constexpr (multiplies_by_lane<V> && rows % 2 == 0) {
+                    const typename V::template four_of_rows<rows> of_x(four);
+                    unroll<vectors>([&](
+                            int v) __attribute__((always_inline)) { V::template add_rows<V>(sums, v, of_w[v], of_x); });
+                    continue;
+                }
                 unroll<rows>([&](int r) __attribute__((always_inline)) {
                     const auto of_x = V::splat(four_bytes(four + 4 * r));
                     unroll<vectors>([&](int v) __attribute__((always_inline)) {
