@@ -63,6 +63,29 @@ struct neon : operators<float32x4_t, int32x4_t, uint32x4_t>, neon_bytes {
         x[2] = vreinterpretq_s32_u32(vmovl_u16(vget_low_u16(high)));
         x[3] = vreinterpretq_s32_u32(vmovl_high_u16(high));
     }
+    /// A byte that is loaded as a real, `bias` more than it: as the low bits of 2^23, s8 with its sign bit flipped.
+    /// Where the bias cancels out, that saves conversions, each of which is two operations.
+    template <typename Integer>
+    struct biased_byte {
+        Integer value;
+    };
+    template <typename Integer>
+    static constexpr float bias = std::is_signed_v<Integer> ? 0x1p23F + 128 : 0x1p23F;
+    template <typename Integer>
+    static reals load(const biased_byte<Integer> *p) {
+        const auto bytes = veor_u8(vreinterpret_u8_u32(four_bytes(p)), vdup_n_u8(std::is_signed_v<Integer> ? 0x80 : 0));
+        return biased<false>(vzip1q_u8(vcombine_u8(bytes, bytes), vdupq_n_u8(0)));
+    }
+    template <typename Integer>
+    static void load_four(const biased_byte<Integer> *p, reals (&x)[4]) {
+        const auto loaded = vld1q_u8(reinterpret_cast<const std::uint8_t *>(p)), zero = vdupq_n_u8(0);
+        const auto bytes = std::is_signed_v<Integer> ? veorq_u8(loaded, vdupq_n_u8(0x80)) : loaded;
+        const auto low = vzip1q_u8(bytes, zero), high = vzip2q_u8(bytes, zero);
+        x[0] = biased<false>(low);
+        x[1] = biased<true>(low);
+        x[2] = biased<false>(high);
+        x[3] = biased<true>(high);
+    }
     static integers load(const std::int16_t *p) { return vmovl_s16(vld1_s16(p)); }
     static integers load(const std::uint16_t *p) { return vreinterpretq_s32_u32(vmovl_u16(vld1_u16(p))); }
     static integers load(const std::uint32_t *p) {
@@ -323,6 +346,11 @@ struct neon : operators<float32x4_t, int32x4_t, uint32x4_t>, neon_bytes {
         std::uint32_t bits = 0;
         std::memcpy(&bits, p, sizeof bits);
         return vcreate_u32(bits);
+    }
+    template <bool second>
+    static reals biased(uint8x16_t words) {
+        const auto x = vreinterpretq_u16_u8(words), above = vdupq_n_u16(0x4b00);
+        return vreinterpretq_f32_u16(second ? vzip2q_u16(x, above) : vzip1q_u16(x, above));
     }
     static reals of_float16(uint16x8_t bits) { return vcvt_f32_f16(vreinterpret_f16_u16(vget_low_u16(bits))); }
     /// Rounds to nearest even: adds just under half a unit, plus 1 if the last kept bit is odd. NaN gets the quiet bit

@@ -79,6 +79,15 @@ TEST_P(dequantize_with_zero_points, the_difference_is_exact_before_it_is_rounded
     EXPECT_EQ(dequantized({1, 2}, 1, (1 << 24) + 1), (floats {-0x1p24f, -0x1.fffffep23f}));
 }
 
+TEST_P(dequantize_with_zero_points, the_difference_is_exact_around_2_to_22) { // beyond which NEON takes other loops
+    EXPECT_EQ(dequantized({127, -128}, 1, 4194304), (floats {-4194177, -4194432}));
+    EXPECT_EQ(dequantized({127, -128}, 1, 4194305), (floats {-4194178, -4194433}));
+    EXPECT_EQ(dequantized({127, -128}, 1, -4194304), (floats {4194431, 4194176}));
+    EXPECT_EQ(dequantized({127, -128}, 1, -4194305), (floats {4194432, 4194177}));
+    EXPECT_EQ(dequantized({255, 0}, 1, 4194304, u8), (floats {-4194049, -4194304}));
+    EXPECT_EQ(dequantized({255, 0}, 1, -4194305, u8), (floats {4194560, 4194305}));
+}
+
 TEST_P(dequantize_with_zero_points, the_difference_may_need_33_bits) {
     EXPECT_EQ(dequantized({127, -128}, 0x1p-31f, -2147483648), (floats {1, 0x1.fffffep-1f}));
     EXPECT_EQ(dequantized({127, -128}, 0x1p-31f, 2147483647), (floats {-0x1.fffffep-1f, -1}));

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <iterator>
 #include <type_traits>
+#include <utility>
 
 #include "elements/ceil_div.hpp"
 #include "kernels/native/formulas/common.hpp"
@@ -109,16 +110,15 @@ template <typename V, bool InPairs = false, typename Dst, typename Result>
         store<V>(p, pack<V, InPairs>(p, r), stream);
 }
 
+/// Four vectors of elements.
+template <typename V, typename Src>
+using four_of = decltype(load<V>(std::declval<const Src *>()))[4];
+
 /// Whether V widens bytes to four vectors in fewer operations than one by one.
 template <typename V, typename Src>
-constexpr bool loads_four = [] {
-    if constexpr (std::is_integral_v<Src> && sizeof(Src) == 1)
-        return requires(const Src *src, typename V::integers(&x)[4]) {
-            V::load_four(src, x);
-        };
-    else
-        return false;
-}();
+constexpr bool loads_four = requires(const Src *src, four_of<V, Src> &x) {
+    V::load_four(src, x);
+};
 
 /// Computes four vectors. If InPairs, bf16 is read in pairs, even and odd elements: they take an operation each, in
 /// order two. Each pair then has one formula.
@@ -138,7 +138,7 @@ template <typename V, bool InPairs = true, typename Src, typename Dst, typename 
         }
         store<V, true>(dst + i, r, stream);
     } else if constexpr (loads_four<V, Src>) {
-        typename V::integers x[4];
+        four_of<V, Src> x;
         V::load_four(src + i, x);
 #pragma GCC unroll 4
         for (int k = 0; k < 4; ++k)
@@ -231,7 +231,7 @@ template <typename V, bool Overruns, typename Src, typename FormulaAt>
     }
     for (; i + four <= count; i += four) {
         if constexpr (loads_four<V, Src>) {
-            typename V::integers x[4];
+            four_of<V, Src> x;
             V::load_four(src + i, x);
 #pragma GCC unroll 4
             for (int k = 0; k < 4; ++k)
@@ -374,12 +374,20 @@ template <typename V, typename Formula, int Rows, typename Src, typename Dst>
     }
     for (std::int64_t i = 0; i < count; i += four) {
         result r[Rows][4];
+        four_of<V, Src> x[loads_four<V, Src> ? Rows : 1];
+        if constexpr (loads_four<V, Src>)
+#pragma GCC unroll 4
+            for (int row = 0; row < Rows; ++row)
+                V::load_four(from[row] + i, x[row]);
 #pragma GCC unroll 4
         for (int k = 0; k < 4; ++k) {
             const auto formula = Formula::from(contiguous<V, Formula> {p, i + k * n});
 #pragma GCC unroll 4
             for (int row = 0; row < Rows; ++row)
-                r[row][k] = formula(load<V>(from[row] + i + k * n));
+                if constexpr (loads_four<V, Src>)
+                    r[row][k] = formula(x[row][k]);
+                else
+                    r[row][k] = formula(load<V>(from[row] + i + k * n));
         }
 #pragma GCC unroll 4
         for (int row = 0; row < Rows; ++row)

@@ -55,19 +55,54 @@ bool differences_fit(const bounds &zero_points) {
                                   : zero_points.within(INT32_MIN + Magnitude, INT32_MAX - Magnitude);
 }
 
-template <std::int32_t Magnitude>
+template <bool fit(const bounds &)>
 chunk_state prepare_differences(std::int64_t count, const parameter_columns &columns) {
     const auto p = columns.as<fetched_parameters>();
     bounds zero_points;
     for (std::int64_t i = 0; i < count; ++i)
         zero_points.include(p.zero_point[i]);
-    return differences_fit<Magnitude>(zero_points) ? chunk_state::guarded : chunk_state::any_parameters;
+    return fit(zero_points) ? chunk_state::guarded : chunk_state::any_parameters;
 }
 
-template <typename V, typename Src>
+/// (q - zp) * s of bytes that V loads as reals, biased: of integers below 2^24 the difference is exact.
+template <typename V, typename Integer>
+struct biased_difference {
+    using parameters = fetched_parameters;
+    typename V::reals zero_point, scale;
+    static biased_difference of(typename V::integers zero_point, typename V::reals scale) {
+        return {V::to_reals(zero_point) + V::splat(V::template bias<Integer>), scale};
+    }
+    static biased_difference from(auto take) { return of(take(take.p.zero_point), take(take.p.scale)); }
+    typename V::reals operator()(typename V::reals q) const { return (q - zero_point) * scale; }
+};
+
+/// How V computes differences of bytes that fit.
+template <typename V, typename Integer>
+struct byte_differences {
+    using formula = difference_in_s32<V>;
+    using src = Integer;
+    static bool fit(const bounds &zero_points) { return differences_fit<256>(zero_points); }
+    static formula of(typename V::integers zero_point, typename V::reals scale) { return {zero_point, scale}; }
+};
+template <typename V, typename Integer>
+requires requires {
+    typename V::template biased_byte<Integer>;
+}
+struct byte_differences<V, Integer> {
+    using formula = biased_difference<V, Integer>;
+    using src = typename V::template biased_byte<Integer>;
+    static bool fit(const bounds &zero_points) { return zero_points.within(-(1 << 22), 1 << 22); }
+    static formula of(typename V::integers zero_point, typename V::reals scale) {
+        return formula::of(zero_point, scale);
+    }
+};
+
+template <typename V, typename Integer>
 bool flat_difference(const void *src, void *dst, std::int64_t count, std::int32_t scale, std::int32_t zero_point) {
-    if (!differences_fit<256>({zero_point, zero_point})) return false;
-    flat_row<V, Src, float>(src, dst, count, difference_in_s32<V> {V::splat(zero_point), V::as_reals(V::splat(scale))});
+    using differences = byte_differences<V, Integer>;
+    if (!differences::fit({zero_point, zero_point})) return false;
+    flat_row<V, typename differences::src, float>(
+            src, dst, count, differences::of(V::splat(zero_point), V::as_reals(V::splat(scale))));
     return true;
 }
 
@@ -79,24 +114,27 @@ template <typename V, typename Src, std::int32_t Magnitude>
 constexpr family differences(set_of_bits types = types_as<Src>) {
     using guarded = difference_in_s32<V>;
     auto f = family_of<V, integer_difference<V, difference::in_33_bits>, Src, float>(
-            dequantizes(types), prepare_differences<Magnitude>);
+            dequantizes(types), prepare_differences<differences_fit<Magnitude>>);
     f.guarded = in_two_forms<V, guarded, guarded, Src, float>();
     return f;
 }
 
-template <typename V, typename Src>
+template <typename V, typename Integer>
 constexpr family differences_of_bytes() {
-    using guarded = difference_in_s32<V>;
-    auto f = differences<V, Src, 256>();
-    f.guarded = in_all_forms<V, guarded, Src, float>();
+    using differences = byte_differences<V, Integer>;
+    using guarded = typename differences::formula;
+    using src = typename differences::src;
+    auto f = family_of<V, integer_difference<V, difference::in_33_bits>, Integer, float>(
+            dequantizes(types_as<Integer>), prepare_differences<differences::fit>);
+    f.guarded = in_all_forms<V, guarded, src, float>();
     if constexpr (V::lanes > 1) {
-        f.flat = flat_difference<V, Src>;
-        f.guarded.set(form::rows, rows<V, guarded, Src, float16_bits>, access::to_f16);
-        f.guarded.set(form::rows, rows<V, guarded, Src, bfloat16_bits>, access::to_bf16);
-        f.guarded.set(form::cols, cols<V, guarded, 2, Src, float16_bits>, access::to_f16);
-        f.guarded.set(form::cols, cols<V, guarded, 2, Src, bfloat16_bits>, access::to_bf16);
-        add_segs<V, guarded, Src, float16_bits>(f.guarded, access::to_f16);
-        add_segs<V, guarded, Src, bfloat16_bits>(f.guarded, access::to_bf16);
+        f.flat = flat_difference<V, Integer>;
+        f.guarded.set(form::rows, rows<V, guarded, src, float16_bits>, access::to_f16);
+        f.guarded.set(form::rows, rows<V, guarded, src, bfloat16_bits>, access::to_bf16);
+        f.guarded.set(form::cols, cols<V, guarded, 2, src, float16_bits>, access::to_f16);
+        f.guarded.set(form::cols, cols<V, guarded, 2, src, bfloat16_bits>, access::to_bf16);
+        add_segs<V, guarded, src, float16_bits>(f.guarded, access::to_f16);
+        add_segs<V, guarded, src, bfloat16_bits>(f.guarded, access::to_bf16);
     }
     return f;
 }
