@@ -611,16 +611,22 @@ template <typename F>
 template <typename V, int count>
 void copy_rows(const float_rows &x, std::int64_t first, std::int64_t inner, float *to) {
     const auto *const from = x.first + first * x.stride;
+    constexpr int lanes = V::lanes, vectors = ceil_div(count, lanes); // of an element of all rows
     std::int64_t k = 0;
     if (x.step == 1)
-        for (; k + V::lanes <= inner; k += V::lanes) {
-            typename V::reals rows[V::lanes];
-            unroll<V::lanes>([&](int r) __attribute__((always_inline)) {
-                rows[r] = r < count ? V::load(from + r * x.stride + k) : V::splat(0.0F);
+        for (; k + lanes <= inner; k += lanes) {
+            typename V::reals rows[vectors][lanes];
+            unroll<vectors>([&](int v) __attribute__((always_inline)) {
+                unroll<lanes>([&](int lane) __attribute__((always_inline)) {
+                    const auto r = v * lanes + lane;
+                    rows[v][lane] = r < count ? V::load(from + r * x.stride + k) : V::splat(0.0F);
+                });
+                V::transpose_reals(rows[v]);
             });
-            V::transpose_reals(rows);
-            unroll<V::lanes>([&](int i) __attribute__((always_inline)) {
-                V::store(to, rows[i]); // what is behind the rows is overwritten
+            unroll<lanes>([&](int i) __attribute__((always_inline)) {
+                unroll<vectors>([&](int v) __attribute__((always_inline)) {
+                    V::store(to + v * lanes, rows[v][i]); // what is behind the rows is overwritten
+                });
                 to += count;
             });
         }
