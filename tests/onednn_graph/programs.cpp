@@ -25,6 +25,8 @@ outcome outcome_of(const std::string &environment, const std::string &program, c
     const scratch_folder folder;
     auto result = run_program(folder.path, environment, program, arguments);
     EXPECT_EQ(result.status, 0) << result.err;
+    // oneDNN's own line on 64-bit ARM where the system does not tell the processor, as in an emulator.
+    result.err = std::regex_replace(result.err, std::regex("[^\n]*Can't open MIDR_EL1 sysfs entry\n"), "");
     return result;
 }
 

@@ -64,13 +64,16 @@ struct outcome {
 };
 
 #ifdef ONEDNN_LEAKS
+#ifndef EMULATOR
+#define EMULATOR "" // the processor runs the programs itself
+#endif
 /// Runs a program by the shell in `folder`, which also receives the files of its output. The leak sanitizer is told of
 /// oneDNN's own leaks, which the file ONEDNN_LEAKS lists.
 inline outcome run_program(const std::filesystem::path &folder, const std::string &environment,
         const std::string &program, const std::string &arguments) {
     const std::string leaks = "LSAN_OPTIONS=print_suppressions=0:suppressions='" ONEDNN_LEAKS "' ";
-    const auto command = "cd '" + folder.string() + "' && " + leaks + environment + " '" + program + "' " + arguments
-            + " >out.txt 2>err.txt";
+    const auto command = "cd '" + folder.string() + "' && " + leaks + environment + " " EMULATOR " '" + program + "' "
+            + arguments + " >out.txt 2>err.txt";
     const int status = std::system(command.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(folder / "out.txt"), contents(folder / "err.txt")};
 }
