@@ -5,6 +5,7 @@ import functools
 import json
 import os
 import pathlib
+import platform
 import subprocess
 import sys
 import tempfile
@@ -14,6 +15,8 @@ import numpy as np
 import onnxruntime as ort
 
 NAME = "DynquantExecutionProvider"
+IS_ARM = platform.machine() == "aarch64"
+WITHOUT_AVX2 = IS_ARM or os.environ.get("DYNQUANT_MAX_ISA") == "scalar"
 assert_same = functools.partial(np.testing.assert_array_equal, strict=True)  # types and shapes, too
 
 ort.set_default_logger_severity(3)

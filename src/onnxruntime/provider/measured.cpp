@@ -46,6 +46,8 @@ std::string fast_in_ort_quantization(const graph &g, const node &n) {
 }
 
 std::string fast_in_ort_product(const graph &g, const node &n) try {
+    if (n.is(op::mat_mul_integer) && targets::has(environment::usable_features(), targets::neon))
+        return "ONNX Runtime has fast ones for 64-bit ARM, where this one is not measured";
     const auto d = layers::match::describe(g, n);
     // ONNX Runtime multiplies int8 filters in plain code, and has no zero point for each filter, nor dilations with
     // SAME.
@@ -78,7 +80,7 @@ std::string fast_in_ort_product(const graph &g, const node &n) try {
 
 std::string fast_in_ort_weight_only(
         const graph &g, const layers::match::layer_match &m, const matmul_nbits_in_ort &there) {
-    if (!targets::has(environment::usable_features(), targets::avx2)) return "without AVX2 it would be slow";
+    if (!targets::has(environment::usable_features(), targets::avx2)) return "without AVX2 it is not measured";
     const auto &product = g.nodes[m.product];
     weight_only_extents e {product.is(op::conv)};
     e.rows = e.is_convolution ? 1024 : 16; // where they are known when it runs: an image, the middle of 1 to 256 rows
