@@ -3,6 +3,7 @@
 import importlib.metadata
 import os
 import pathlib
+import platform
 import re
 import subprocess
 import sys
@@ -24,7 +25,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 class Wheel(unittest.TestCase):
     def test_its_name_serves_every_python_and_an_old_glibc(self):
-        self.assertRegex(WHEEL.name, r"^onnxruntime_ep_dynquant-[\d.]+-py3-none-manylinux_2_\d+_x86_64\.whl$")
+        self.assertRegex(WHEEL.name, rf"^onnxruntime_ep_dynquant-[\d.]+-py3-none-manylinux_2_\d+_{platform.machine()}\.whl$")
 
     def test_the_version_is_that_of_the_header(self):
         text = (ROOT / "include/dynquant/version.hpp").read_text()
