@@ -42,8 +42,7 @@ struct constants_of_kinds {
 
 // `scripts/measure integer_costs` prints these rows, those of ONNX Runtime in the unit of conv/cost.cpp's.
 constexpr constants_of_kinds with_vnni = {
-        // Not measured by it: VNNI. They leave what thresholds from a Zen 4 left, but for 1, 5 and 15 % of layers
-        // around
+        // Not measured by it: VNNI. They leave what thresholds from a Zen 4 left, but for 1, 5 and 15 % of layers near
         // these: up to 2^20 int8 weights; up to 4096 uint8 weights, or rows of them up to 16; one tap of up to 128
         // channels, or 12 filters and more in a group, of up to 32 weights.
         {1180, {473, 0, 0.0695, 0.0384, 0.00254, 0, 0, 0.656}},
