@@ -150,7 +150,7 @@ class Claims(unittest.TestCase):
             return "MatMulInteger", w, {}
         cpu = pathlib.Path("/proc/cpuinfo").read_text().split()
         here = "vectors" if "avx2" in cpu and "DYNQUANT_MAX_ISA" not in os.environ else "scalar"
-        vnni = {"vnni"} if here == "vectors" and ("avx512_vnni" in cpu or "avx_vnni" in cpu) else set()
+        vnni = {"vnni"} if here == "vectors" and "avx512_vnni" in cpu else {"vnni", "avx2_vnni"} if here == "vectors" and "avx_vnni" in cpu else set()
         left, claimed = {"vectors", "scalar"}, set()
         rows = (
                 (conv(4, 8, 1, 1), None, np.uint8, None, left), (conv(4, 8, 1, 1), None, np.int8, None, claimed),
@@ -162,7 +162,7 @@ class Claims(unittest.TestCase):
                 (conv(12, 1, 3, 3, group=12), (1, 12, 64, 64), np.uint8, None, {"scalar"}),
                 (matrix(64, 32), (1, 64), np.uint8, None, left), (matrix(64, 32), ("rows", 64), np.uint8, None, left),
                 (matrix(64, 32), None, np.uint8, None, left), (matrix(2048, 2048), (1, 2048), np.uint8, None, {"scalar"}),
-                (matrix(64, 64), (1, 64), np.int8, None, {"vnni"}), (matrix(2048, 2048), (1, 2048), np.int8, None, claimed))
+                (matrix(64, 64), (1, 64), np.int8, None, {"vnni"}), (matrix(2048, 2048), (1, 2048), np.int8, None, {"avx2_vnni"}))
         nodes, inputs, outputs, constants = [], {}, {}, {}
         for i, ((op_type, w, attributes), x, w_type, zero_points, _) in enumerate(rows):
             names = [f"a{i}", f"w{i}"] + (["", f"wz{i}"] if zero_points is not None else [])
