@@ -32,7 +32,7 @@ MAY_INCLUDE = {
     "graph/layer": CORE | {"graph", "kernels/kernels.hpp", "layers", "oneapi"},
     "onnx": CORE | {"kernels/kernels.hpp"},
     "onednn_graph": {"dynquant", "graph", "kernels/kernels.hpp", "oneapi", "quantization"},
-    "onnxruntime/common": CORE | {"kernels/kernels.hpp", "onnx"},
+    "onnxruntime/common": CORE | {"kernels/kernels.hpp", "layers/conv", "onnx"},
     "onnxruntime/domains": CORE | {"onnx", "onnxruntime/common"},
     "onnxruntime/provider": CORE | {"kernels/kernels.hpp", "layers", "onnx", "onnxruntime/common"},
     "model": CORE | {"layers", "model_file.pb.h", "oneapi", "onnx"},

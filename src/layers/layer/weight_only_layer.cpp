@@ -58,10 +58,7 @@ void weight_only_layer::end_sums() {
     const auto rest = all.subspan(has_bias ? 1 : 0);
     has_clip_ = rest.size() == 1 && rest[0].what == post_op_kind::clip;
     sums_are_ended_ = rest.empty() || has_clip_;
-    summands_.assign(static_cast<std::size_t>(product_.columns()), -0.0F);
-    if (!sums_are_ended_) return;
-    if (has_bias && all[0].a.size() == 1) std::ranges::fill(summands_, all[0].a[0]);
-    if (has_bias && all[0].a.size() != 1) std::ranges::copy(all[0].a, summands_.begin());
+    if (sums_are_ended_ && has_bias) summands_ = all[0].a;
     if (has_clip_) {
         lower_ = rest[0].a[0];
         upper_ = rest[0].b[0];
@@ -254,8 +251,8 @@ void weight_only_layer::run_windows(
                                              windows.starts().data() + begin, windows.offsets().data(), end - begin,
                                              of_group, group_elements},
                         {is_stored_once ? y + at : results, is_stored_once ? positions : lanes, places,
-                                windows.are_joined() ? places[0] + lanes : last, summands_.data(), has_clip_, lower_,
-                                upper_, sums},
+                                windows.are_joined() ? places[0] + lanes : last, summands_, has_clip_, lower_, upper_,
+                                sums},
                         scratch);
                 if (windows.are_joined())
                     windows.pick(results, begin, end, count, lanes, sums_are_ended_ ? y + at : picked,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -72,7 +73,8 @@ class weight_only_layer {
     std::vector<post_op> owned_;
     std::vector<post_op_view> post_ops_;
     bool sums_are_ended_ = false, has_clip_ = false; // of windows, by what follows: window_results has it
-    std::vector<float> summands_;
+    static constexpr float no_summand = -0.0F;
+    std::span<const float> summands_ {&no_summand, 1};
     float lower_ = 0, upper_ = 0;
     std::optional<normalization> normalization_;
     const epilogue_loops &epilogue_;

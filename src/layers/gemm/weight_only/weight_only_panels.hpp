@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "elements/ceil_div.hpp"
 #include "parallel/parallel.hpp"
@@ -143,8 +144,8 @@ struct window_results {
     std::int64_t stride;
     const std::int64_t *places;
     std::int64_t end;
-    const float *summands; // of all columns: added to each result, rounded; -0 where there is none
-    bool has_clip;         // then, as layers/epilogue has it
+    std::span<const float> summands; // one of each column or of all, -0 where there is none: added to results, rounded
+    bool has_clip;                   // then, as layers/epilogue has it
     float lower, upper;
     float *sums; // of each of the columns the lanes of vectors + 1, what chunks of rows leave to those behind
 };

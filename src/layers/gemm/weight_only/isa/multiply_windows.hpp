@@ -17,7 +17,8 @@ struct window_rows {
     const window_results &results;
     std::int64_t sums_stride;      // from filter to filter
     const float *weights, *scales; // rows of panel_columns<V>, and one of them; of the first column
-    const float *summands;         // likewise
+    const float *summands;         // summand_step apart
+    std::int64_t summand_step;     // 0: all have the same
     bool begins, ends;             // whether the rows are the first, the last
 };
 
@@ -92,7 +93,7 @@ template <typename V, int filters, int vectors>
 
     const auto &by = rows.results;
     unroll<filters>([&](int f) __attribute__((always_inline)) {
-        const auto scale = V::splat(rows.scales[i + f]), summand = V::splat(rows.summands[i + f]);
+        const auto scale = V::splat(rows.scales[i + f]), summand = V::splat(rows.summands[(i + f) * rows.summand_step]);
         unroll<vectors>([&](int n) __attribute__((always_inline)) { sums[f][n] = sums[f][n] * scale + summand; });
     });
     if (by.has_clip) {
@@ -162,8 +163,10 @@ void multiply_windows(const weight_only_panels &p, const windows_of_vectors &x, 
             take_chunk<V>(c, p, k, chunk, x.panel);
             widen_chunk(c, p, widening::to_floats, element_of(p), k, x.panel, 1, scratch);
         }
+        const std::int64_t summand_step = results.summands.size() == 1 ? 0 : 1;
         const window_rows rows = {c.count, x.offsets + k, x, results, (x.vectors + 1) * V::lanes,
-                scratch.floats + begin, scales + begin, results.summands + first, k == 0, k + c.count == p.inner};
+                scratch.floats + begin, scales + begin, results.summands.data() + first * summand_step, summand_step,
+                k == 0, k + c.count == p.inner};
         const auto multiply_vectors = [&](auto vectors, std::int64_t v, std::int64_t v_end) {
             const auto *of_group = x.x + (first_group - x.first_group) * x.group_elements;
             for (std::int64_t i = 0, rest = first_rest; i < columns; rest = x.filters) {
