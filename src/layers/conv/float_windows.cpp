@@ -243,9 +243,10 @@ void float_windows::copy(const float *x, std::int64_t channels, float *to) const
     if (stride == 1) {
         copy_phases([](auto... line) __attribute__((always_inline)) { copy_floats(line...); });
     } else if (stride == 2 && phases_.size() == 2 && std::abs(phases_[0].first - phases_[1].first) == 1) {
-        const std::size_t evens = phases_[0].first < phases_[1].first ? 0 : 1;
-        const auto even = phases_[evens], odd = phases_[1 - evens];
-        const auto to_even = evens * phase_elements_ + even.begin, to_odd = (1 - evens) * phase_elements_ + odd.begin;
+        const bool is_first_even = phases_[0].first < phases_[1].first;
+        const auto even = phases_[is_first_even ? 0 : 1], odd = phases_[is_first_even ? 1 : 0];
+        const auto to_even = (is_first_even ? 0 : phase_elements_) + even.begin,
+                   to_odd = (is_first_even ? phase_elements_ : 0) + odd.begin;
         const auto even_count = even.end - even.begin, odd_count = odd.end - odd.begin,
                    pairs = std::min(even_count, odd_count);
         for_each_channel([&](const float *of_x, float *of_copy) __attribute__((always_inline)) {

@@ -66,7 +66,7 @@ std::string fast_in_ort_product(const graph &g, const node &n) try {
         set_unknown(std::llround(std::pow(1024, 1 / (static_cast<double>(x.size()) - 2)))); // the extents of an image
         c.window = layers::make_window(d.window, dims(x.begin() + 2, x.end()), c.window.kernel);
     } else {
-        x.insert(x.begin(), std::max<std::int64_t>(2 - std::ssize(x), 0), g.input(n, 0).shape ? 1 : -1);
+        x.insert(x.begin(), x.size() < 2 ? 2 - x.size() : 0, g.input(n, 0).shape ? 1 : -1);
         set_unknown(16); // rows, the middle of 1 to 256
         const bool has_several = g.input(n, 1).known->shape.size() > 2;
         const dims of_rows(has_several ? x.end() - 2 : x.begin(), x.end() - 1);
