@@ -31,7 +31,7 @@ class float_windows {
     const std::vector<std::int64_t> &offsets() const { return offsets_; }
 
     bool are_joined() const { return are_joined_; }
-    /// Of each vector the position in its first lane or, of joined lines, how many lanes come before it.
+    /// The position in the first lane of each vector or, where lines are joined, how many lanes come before it.
     const std::vector<std::int64_t> &places() const { return places_; }
     /// Positions of y that lie in some vectors: they are adjacent.
     struct positions {

@@ -13,7 +13,7 @@ namespace {
 /// Of more the vectors of float_windows are faster, whose weights are widened once for all positions.
 constexpr std::int64_t max_positions_by_rows = 64;
 
-/// What the channels of a slice of a panel take that a part copies at once.
+/// The copied channels of a slice of a panel are at most so many: a second-level cache holds them.
 constexpr std::int64_t copied_slice_floats = 16 * 1024;
 
 /// Vectors of positions at once: `most`, and few enough for all parts to have some of the items, a panel of weights at
@@ -192,7 +192,8 @@ void weight_only_layer::run_windows(
         return;
     }
 
-    // Of several groups a part copies the channels of a slice of a panel, which stay in its first-level cache.
+    // A part copies the channels of a slice of a panel where there are several groups: they stay in its second-level
+    // cache.
     const bool copies_by_slice = groups_ > 1;
     const auto group_elements = channels * windows.channel_elements();
     const auto columns_of_slice = !copies_by_slice
@@ -201,7 +202,7 @@ void weight_only_layer::run_windows(
     const auto slices_of_panel = ceil_div(loop.columns, columns_of_slice), slices = product_.panels() * slices_of_panel;
     const auto groups_of_slice = std::min(groups_, (columns_of_slice - 2) / of_group + 2);
 
-    // Of one group the channels at these vectors stay in a second-level cache, and so do sums for post-ops.
+    // The channels of one group at these vectors stay in a second-level cache, and so do sums for post-ops.
     const bool is_stored_once = sums_are_ended_ && !windows.are_joined();
     const auto vectors = std::ssize(windows.starts()) - 1;
     const auto work = positions * std::max<std::int64_t>(product_.inner(), 1) * filters / 4;

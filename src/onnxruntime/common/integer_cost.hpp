@@ -8,7 +8,7 @@
 
 namespace dynquant::onnxruntime {
 
-/// In the order of the constants in integer_cost.cpp, which says what they are.
+/// The counts have the order of the constants in integer_cost.cpp, which says what they are.
 using integer_counts = std::array<double, 8>;
 
 /// p: of one shape. Channels first; else it is a product, whose rows are positions of a window of one tap.

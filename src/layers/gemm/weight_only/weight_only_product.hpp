@@ -81,7 +81,7 @@ class weight_only_product {
     void run(const float_rows &x, float *y, std::int64_t y_stride, weight_only_workspace &memory,
             const std::byte *data = nullptr) const;
 
-    // The same for the windows of a convolution, some columns at a time, as weight_only_panels.hpp says.
+    // What follows does the same for the windows of a convolution, some columns at a time: weight_only_panels.hpp.
 
     const weight_only_loop &loop() const { return loop_; }
     std::int64_t panels() const;

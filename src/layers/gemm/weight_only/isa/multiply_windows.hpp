@@ -37,7 +37,7 @@ template <typename V>
                 continue;
             }
             if (count <= 0 || (n > 0 && by.places[v + n - 1] == place)) continue; // the same vector once more
-            // By powers of two: a masked store takes some 90 cycles on a Zen 1.
+            // Pieces are powers of two: a masked store takes some 90 cycles on a Zen 1.
             unroll<std::bit_width(unsigned {V::lanes}) - 1>([&](int bit) __attribute__((always_inline)) {
                 const auto step = V::lanes / 2 >> bit;
                 if ((count & step) == 0) return;
