@@ -3,9 +3,7 @@ src/onnxruntime/common/integer_cost.cpp that fit best."""
 
 import argparse
 import dataclasses
-import json
 import random
-import subprocess
 from collections.abc import Callable, Iterator
 
 import numpy
@@ -17,7 +15,7 @@ from ..turns import chosen
 from .costs import fitted
 from .layers import INT8, UINT8, Layer, Shape, measure_layer
 from .random_layers import _log, _near
-from .weight_only_costs import LEFT, left_row
+from .weight_only_costs import LEFT, counts_of, left_row
 
 COUNT, SEED = 300, 58  # of each kind
 KINDS = {"int8 products": INT8, "uint8 products": UINT8, "uint8 convolutions": UINT8}
@@ -59,9 +57,7 @@ def extents(one: Layer) -> dict:
 def measure(given: argparse.Namespace, say: Callable) -> Iterator[Measured]:
     provider = dataclasses.replace(provider_peer(given.build), options={"claim": "all"})
     some = cases()
-    lines = "".join(json.dumps(extents(one)) + "\n" for one in some)
-    counted = subprocess.run([given.build / "tools/layer_costs/layer_costs", "--integer"], input=lines, check=True, capture_output=True, text=True)
-    counts = {one.name: json.loads(line) for one, line in zip(some, counted.stdout.splitlines(), strict=True)}
+    counts = counts_of(some, extents, given.build, "--integer")
     for one, threads in chosen(some, given, say):
         measured = measure_layer(one, threads, provider, given.rounds, given.seconds)
         measured.suite = "integer_costs"

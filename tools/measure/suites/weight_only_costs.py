@@ -5,6 +5,7 @@ import argparse
 import dataclasses
 import json
 import math
+import pathlib
 import random
 import subprocess
 from collections.abc import Callable, Iterator
@@ -70,12 +71,17 @@ def extents(one: WeightOnly) -> dict:
             "block": one.block if one.block > 1 else 0, "scales_are_along_rows": along_rows, **window}  # fmt: skip
 
 
+def counts_of(some: list, extents: Callable, build: pathlib.Path, option: str) -> dict[str, dict]:
+    """What layer_costs counts of each case, by its name."""
+    lines = "".join(json.dumps(extents(one)) + "\n" for one in some)
+    counted = subprocess.run([build / "tools/layer_costs/layer_costs", option], input=lines, check=True, capture_output=True, text=True)
+    return {one.name: json.loads(line) for one, line in zip(some, counted.stdout.splitlines(), strict=True)}
+
+
 def measure(given: argparse.Namespace, say: Callable) -> Iterator[Measured]:
     provider = dataclasses.replace(provider_peer(given.build), options={"claim": "all"})
     some = cases()
-    lines = "".join(json.dumps(extents(one)) + "\n" for one in some)
-    counted = subprocess.run([given.build / "tools/layer_costs/layer_costs", "--weight-only"], input=lines, check=True, capture_output=True, text=True)
-    counts = {one.name: json.loads(line) for one, line in zip(some, counted.stdout.splitlines(), strict=True)}
+    counts = counts_of(some, extents, given.build, "--weight-only")
     for one, threads in chosen(some, given, say):
         measured = one.measure(threads, provider, given.rounds, given.seconds)
         if measured.facts["claimed"]:  # else ONNX Runtime makes a node of its own of it
