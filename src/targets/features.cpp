@@ -54,6 +54,8 @@ features detect() {
     add(of_zmm, seven.ecx, 1, feature::avx512vbmi);
     add(of_zmm, seven.ecx, 11, feature::avx512vnni);
     add(of_zmm, seven.edx, 23, feature::avx512fp16);
+    constexpr unsigned performance = 0x8000001a, fp128 = 1, fp256 = 4; // AMD64 Programmer's Manual, volume 3, E.4.13
+    if ((cpuid(performance).eax & (fp128 | fp256)) == fp128) result |= feature::ymm_in_halves;
     constexpr unsigned tile = 1U << 24, int8 = 1U << 25;
     if ((saved & of_tiles) == of_tiles && (seven.edx & (tile | int8)) == (tile | int8)) result |= feature::amx_int8;
     return result;
@@ -126,7 +128,7 @@ features of(isa value) {
 }
 
 features up_to(isa cap) {
-    features result = of(cap);
+    features result = of(cap) | feature::ymm_in_halves;
     for (const auto &set : instruction_sets) {
         const bool is_avx512 = has(set.needs, feature::avx512f), is_arm = has(set.needs, feature::neon);
         const bool admits_x86 = cap == isa::avx512 || (cap == isa::avx2 && !is_avx512);

@@ -21,7 +21,9 @@ namespace feature {
 inline constexpr features avx2 = 1U << 0, fma = 1U << 1, f16c = 1U << 2, bmi2 = 1U << 3, avx512f = 1U << 4,
                           avx512bw = 1U << 5, avx512dq = 1U << 6, avx512vl = 1U << 7, avx512vbmi = 1U << 8,
                           avx512vnni = 1U << 9, avx512fp16 = 1U << 10, amx_int8 = 1U << 11, avx_vnni = 1U << 12,
-                          neon = 1U << 13, dotprod = 1U << 14, i8mm = 1U << 15;
+                          neon = 1U << 13, dotprod = 1U << 14, i8mm = 1U << 15,
+                          // No code needs it: it is a class for costs. Vectors of 256 bits are computed in halves.
+        ymm_in_halves = 1U << 16;
 }
 
 // Instruction sets: what code that is compiled for one needs.

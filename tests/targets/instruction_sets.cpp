@@ -13,8 +13,8 @@
 namespace dynquant::targets {
 namespace {
 
-/// A line of /proc/cpuinfo, Linux's names of the features that it supports.
-[[maybe_unused]] std::set<std::string> flags_of_linux(const char *of) {
+/// The words of a line of /proc/cpuinfo.
+[[maybe_unused]] std::set<std::string> words_of_linux(const char *of) {
     std::ifstream info("/proc/cpuinfo");
     for (std::string line; std::getline(info, line);) {
         if (!line.starts_with(of)) continue;
@@ -31,16 +31,26 @@ TEST(processor, has_the_features_that_linux_names) {
             {"avx512dq", feature::avx512dq}, {"avx512vl", feature::avx512vl}, {"avx512vbmi", feature::avx512vbmi},
             {"avx512_vnni", feature::avx512vnni}, {"avx512_fp16", feature::avx512fp16}, {"amx_int8", feature::amx_int8},
             {"avx_vnni", feature::avx_vnni}};
-    const auto flags = flags_of_linux("flags");
+    const auto flags = words_of_linux("flags");
     ASSERT_TRUE(flags.contains("sse2"));
     for (const auto &[name, needs] : named)
         EXPECT_EQ(has(of_processor(), needs), flags.contains(name)) << name;
+}
+
+// AMD, Software Optimization Guide for family 17h: models 00h to 2Fh (Zen 1) have units of 128 bits, 30h and on (Zen 2)
+// of 256. Earlier families have units of 128, Hygon's family 18h is a Zen 1.
+TEST(processor, has_vectors_in_halves_where_its_model_has_them) {
+    const auto number = [](const char *of) { return std::stoi(*words_of_linux(of).begin()); };
+    const auto family = number("cpu family"), model = number("model\t");
+    const bool is_amd = words_of_linux("vendor_id").contains("AuthenticAMD");
+    const bool is_in_halves = is_amd ? family < 23 || (family == 23 && model < 0x30) : family == 24;
+    EXPECT_EQ(has(of_processor(), feature::ymm_in_halves), is_in_halves);
 }
 #elif defined(__aarch64__)
 TEST(processor, has_the_features_that_linux_names) {
     constexpr instruction_set named[] = {
             {"asimd", feature::neon}, {"asimddp", feature::dotprod}, {"i8mm", feature::i8mm}};
-    const auto flags = flags_of_linux("Features");
+    const auto flags = words_of_linux("Features");
     ASSERT_TRUE(flags.contains("asimd"));
     for (const auto &[name, needs] : named)
         EXPECT_EQ(has(of_processor(), needs), flags.contains(name)) << name;
@@ -48,11 +58,11 @@ TEST(processor, has_the_features_that_linux_names) {
 #endif
 
 TEST(caps, admit_what_extends_them) {
-    EXPECT_EQ(up_to(isa::scalar), scalar);
-    EXPECT_EQ(up_to(isa::avx2), avx2_vnni);
+    EXPECT_EQ(up_to(isa::scalar), scalar | feature::ymm_in_halves);
+    EXPECT_EQ(up_to(isa::avx2), avx2_vnni | feature::ymm_in_halves);
     for (const auto extension : {avx2_vnni, avx512, avx512_vbmi, avx512_vnni, avx512_fp16, amx_int8})
         EXPECT_TRUE(has(up_to(isa::avx512), extension));
-    EXPECT_EQ(up_to(isa::neon), neon_i8mm);
+    EXPECT_EQ(up_to(isa::neon), neon_i8mm | feature::ymm_in_halves);
     for (const auto cap : {isa::scalar, isa::avx2, isa::avx512})
         EXPECT_FALSE(has(up_to(cap), neon)) << to_string(cap);
 }

@@ -50,15 +50,23 @@ constexpr constants_of_kinds with_vnni = {
         {2610, {2770, 4.06, 0.115, 0.0475, 0.0596, 0.108, 3.66, 0}},
 };
 constexpr constants_of_kinds without_vnni = {
-        // Zen 1, whose vectors are halves of AVX2's; 2026-11-29; ONNX Runtime 1.32.
         {}, // see costs_less_in_ort()
+        // Not measured by it: whole vectors of AVX2. They leave what thresholds from a Zen 3 and a Zen 4 left, but for
+        // 8 and 9 % of layers near these: uint8 weights up to 16384, or rows of them up to 56; one tap of up to 128
+        // channels or 8 filters; up to 4 channels with at most 4 times as many weights as filters of a group.
+        {2740, {1930, 0, 0.0795, 1.59, 0, 0, 0, 0.469}},
+        {1820, {1880, 1.43, 0.232, 0.24, 0.0741, 0, 4.53, 0.00579}},
+};
+constexpr constants_of_kinds with_halves = {
+        {},
+        // Zen 1; 2026-11-29; ONNX Runtime 1.32.
         {3920, {4290, 0, 0.166, 0.367, 0, 0, 0, 0.644}},
         {2700, {2730, 56.3, 0.142, 0.204, 0.0577, 0, 5.14, 0.0979}},
 };
 constexpr targets::candidate<const constants_of_kinds *> classes[] = {
-        {targets::avx512_vnni, &with_vnni},
-        {targets::avx2_vnni, &with_vnni},
-        {targets::none, &without_vnni},
+        {targets::avx512_vnni, &with_vnni}, {targets::avx2_vnni, &with_vnni},
+        {targets::avx2 | targets::feature::ymm_in_halves, &with_halves}, {targets::avx2, &without_vnni},
+        {targets::none, &with_halves}, // leaves uint8 products to ONNX Runtime's vectors
 };
 
 constexpr double margin = 1.05; // what is slower is not to be claimed
@@ -67,7 +75,7 @@ constexpr double margin = 1.05; // what is slower is not to be claimed
 
 bool costs_less_in_ort(const layers::integer_convolution &p, bool w_is_signed) {
     const auto &of = *targets::pick(p.available, classes);
-    if (w_is_signed && &of == &without_vnni) return false; // it saturates sums
+    if (w_is_signed && of.int8_products.run == 0) return false; // without VNNI it saturates sums
     const auto &takes = p.is_channels_first ? of.convolutions : w_is_signed ? of.int8_products : of.uint8_products;
     const auto counts = counts_in_ort(p);
     return std::inner_product(counts.begin(), counts.end(), takes.in_ort.begin(), 0.0)

@@ -13,27 +13,33 @@ struct constants {
     weight_only_counts here, in_ort;
 };
 
-// `scripts/measure weight_only_costs` prints these rows. Measured on a Zen 4 with AVX2 alone on 2026-11-29, beside ONNX
-// Runtime 1.32, whose loops have no more than that there either. Wider vectors keep them: a Zen 4 multiplies as many
-// floats by these.
-constexpr constants of_products = {
-        {4980, 0.306, 0.624, 0.404, 1.16, 0.0341, 0, 0},
-        {4700, 0.378, 0.249, 0.292, 0.841, 3.88, 1.78, 0.149},
+struct constants_of_kinds {
+    constants products, convolutions;
+    // Convolutions whose windows are copied: where positions fill vectors, and the rows of few positions.
+    constants windows, few_positions;
 };
-constexpr constants of_convolutions = {
-        {4910, 0.134, 1.66, 0.689, 1.57, 0.254, 0, 0},
-        {5350, 0.471, 0.237, 0.0243, 0.941, 3.13, 2, 0},
+
+// `scripts/measure weight_only_costs` prints these rows. Measured on 2026-11-29, beside ONNX Runtime 1.32.
+constexpr constants_of_kinds of_whole_vectors = {
+        // A Zen 4 with AVX2 alone; ONNX Runtime's loops have no more than that there either. Wider vectors keep them: a
+        // Zen 4 multiplies as many floats by these.
+        {{4980, 0.306, 0.624, 0.404, 1.16, 0.0341, 0, 0}, {4700, 0.378, 0.249, 0.292, 0.841, 3.88, 1.78, 0.149}},
+        {{4910, 0.134, 1.66, 0.689, 1.57, 0.254, 0, 0}, {5350, 0.471, 0.237, 0.0243, 0.941, 3.13, 2, 0}},
+        {{5850, 0.417, 0.961, 0.338, 0.292, 0.0216, 46.7, 0}, {4740, 0.46, 0, 0.326, 1.04, 3.86, 164, 0.326}},
+        {{6810, 0.211, 1.72, 0.281, 0, 0.0268, 0, 0}, {4230, 0.356, 0.152, 0.192, 1.11, 3.51, 381, 1.01}},
 };
-// Those whose windows are copied: where positions fill vectors, and the rows of few positions.
-constexpr constants of_windows = {
-        {5850, 0.417, 0.961, 0.338, 0.292, 0.0216, 46.7, 0},
-        {4740, 0.46, 0, 0.326, 1.04, 3.86, 164, 0.326},
+constexpr constants_of_kinds of_halves = {
+        // A Zen 1.
+        {{10000, 0.669, 2.17, 0.821, 2.07, 0.151, 0, 0}, {8890, 0.745, 0.634, 0.452, 0.755, 7.73, 2.08, 0.756}},
+        {{10500, 0.476, 3.58, 1.54, 2.13, 0.336, 0, 0}, {10100, 0.933, 0.442, 0, 0.907, 7.05, 2.1, 7.01}},
+        {{12800, 0.984, 1.28, 0.288, 0.439, 0.04, 28.3, 0}, {9040, 0.969, 0, 0.48, 1.03, 7.58, 239, 0.564}},
+        {{12200, 0.237, 5.57, 1.42, 0, 0, 0, 0}, {7230, 0.72, 0.49, 0.273, 1.11, 7.6, 850, 1.75}},
 };
-constexpr constants of_few_positions = {
-        {6810, 0.211, 1.72, 0.281, 0, 0.0268, 0, 0},
-        {4230, 0.356, 0.152, 0.192, 1.11, 3.51, 381, 1.01},
+constexpr targets::candidate<const constants_of_kinds *> classes[] = {
+        {targets::avx2 | targets::feature::ymm_in_halves, &of_halves},
+        {targets::none, &of_whole_vectors},
 };
-// Their costs are less exact, and what is slower is not to be claimed.
+// Costs of windows are less exact, and what is slower is not to be claimed.
 constexpr double windows_margin = 1.12, few_positions_margin = 1.05;
 
 constexpr std::int64_t tile_rows = 6; // layers::weight_only_tile_rows
@@ -114,9 +120,10 @@ bool costs_less_in_ort(const weight_only_extents &e, targets::features available
     const auto costs_less = [&](const constants &takes, double margin) {
         return cost(counts.in_ort, takes.in_ort) < cost(counts.here, takes.here) * margin;
     };
-    if (!e.has_windows) return costs_less(e.is_convolution ? of_convolutions : of_products, 1);
-    return has_vectors_of_positions(e, available) ? costs_less(of_windows, windows_margin)
-                                                  : costs_less(of_few_positions, few_positions_margin);
+    const auto &of = *targets::pick(available, classes);
+    if (!e.has_windows) return costs_less(e.is_convolution ? of.convolutions : of.products, 1);
+    return has_vectors_of_positions(e, available) ? costs_less(of.windows, windows_margin)
+                                                  : costs_less(of.few_positions, few_positions_margin);
 }
 
 } // namespace dynquant::onnxruntime
