@@ -206,8 +206,10 @@ void weight_only_layer::run_windows(
     const bool is_stored_once = sums_are_ended_ && !windows.are_joined();
     const auto vectors = std::ssize(windows.starts()) - 1;
     const auto work = positions * std::max<std::int64_t>(product_.inner(), 1) * filters / 4;
-    const auto at_once = vectors_at_once(
-            vectors, copies_by_slice && is_stored_once ? vectors : 48, slices, parallel::parts_for(work, 0));
+    const auto of_line = copies_by_slice && is_stored_once ? windows.vectors_of_line() : 0;
+    const auto some_vectors =
+            vectors_at_once(vectors, of_line > 0 ? vectors : 48, slices, parallel::parts_for(work, 0));
+    const auto at_once = of_line > 0 ? round_up(some_vectors, of_line) : some_vectors;
     const auto blocks = ceil_div(vectors, at_once), items = blocks * slices;
     const auto parts = parallel::parts_for_items(items, work);
     const auto lanes = (at_once + 1) * loop.lanes;
@@ -250,7 +252,7 @@ void weight_only_layer::run_windows(
                 const auto *const places = windows.places().data() + begin;
                 product_.run_windows({panel, {column, column + count}, copies_by_slice ? of_slice : all, first_group,
                                              windows.starts().data() + begin, windows.offsets().data(), end - begin,
-                                             of_group, group_elements},
+                                             of_group, group_elements, of_line},
                         {is_stored_once ? y + at : results, is_stored_once ? positions : lanes, places,
                                 windows.are_joined() ? places[0] + lanes : last, summands_, has_clip_, lower_, upper_,
                                 sums},

@@ -2,6 +2,8 @@
 // Weights become floats in the first-level cache, of which each is multiplied by a tile's vectors at once.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <bit>
 
 #include "layers/gemm/weight_only/isa/multiply_weight_only.hpp"
@@ -141,6 +143,98 @@ void multiply_filters(
         multiply(std::integral_constant<int, 1> {});
 }
 
+/// How many elements what a line of y meets lies behind what the line before it meets, where the lines of 3 x 3 taps do
+/// so, too, and a filter computes a group; else 0. A line of x then meets all three of them.
+inline std::int64_t step_of_lines(const windows_of_vectors &x, std::int64_t inner) {
+    if (inner != 9 || x.filters != 1 || x.of_line == 0 || x.vectors % x.of_line != 0 || x.vectors <= x.of_line)
+        return 0;
+    const auto step = x.offsets[3] - x.offsets[0];
+    const auto are_a_step_apart = [step](std::int64_t upper, std::int64_t lower) { return lower - upper == step; };
+    return std::equal(x.offsets, x.offsets + 6, x.offsets + 3, are_a_step_apart)
+                    && std::equal(x.starts, x.starts + (x.vectors - x.of_line), x.starts + x.of_line, are_a_step_apart)
+            ? step
+            : 0;
+}
+
+/// Filter i of 3 x 3 taps by some vectors of each line, from the first line on. Three sums go down the lines, so that a
+/// load of x serves three taps; the weights stay in registers.
+template <typename V, int vectors>
+[[gnu::noinline]] void multiply_down_lines(const window_rows &rows, const float *from, std::int64_t i,
+        std::array<std::int64_t, vectors> v, std::int64_t step) {
+    using reals = typename V::reals;
+    const auto &by = rows.results;
+    reals weights[9], sums[3][vectors];
+    unroll<9>([&](int k)
+                    __attribute__((always_inline)) { weights[k] = V::splat(rows.weights[k * panel_columns<V> + i]); });
+    const float *x[vectors];
+    unroll<vectors>([&](int n) __attribute__((always_inline)) { x[n] = from + rows.x.starts[v[n]]; });
+    // The next line of x, which lines `first` to `last` of the taps meet.
+    const auto add_line = [&](int first, int last) __attribute__((always_inline)) {
+        unroll<3>([&](int tap) __attribute__((always_inline)) {
+            const auto at = rows.offsets[tap];
+            unroll<vectors>([&](int n) __attribute__((always_inline)) {
+                const auto some = V::load(x[n] + at);
+                unroll<3>([&](int line) __attribute__((always_inline)) {
+                    if (line < first || line > last) return;
+                    const auto sum = line == 0 && tap == 0 ? V::splat(0.0F) : sums[line][n];
+                    sums[line][n] = V::fma(weights[3 * line + tap], some, sum);
+                });
+            });
+        });
+    };
+    const auto go_down = [&]() __attribute__((always_inline)) {
+        unroll<vectors>([&](int n) __attribute__((always_inline)) {
+            x[n] += step;
+            sums[2][n] = sums[1][n];
+            sums[1][n] = sums[0][n];
+        });
+    };
+    const auto first_to = i * by.stride - by.places[0];
+    const auto finish = [&]() __attribute__((always_inline)) {
+        const auto scale = V::splat(rows.scales[i]), summand = V::splat(rows.summands[i * rows.summand_step]);
+        unroll<vectors>([&](int n) __attribute__((always_inline)) {
+            auto sum = sums[2][n] * scale + summand;
+            if (by.has_clip) sum = V::min(V::splat(by.upper), V::max(V::splat(by.lower), sum));
+            const auto place = by.places[v[n]];
+            if (place + V::lanes <= by.end) {
+                V::store(by.to + (first_to + place), sum);
+            } else {
+                float results[V::lanes];
+                V::store(results, sum);
+                store_ended<V>(by, i, v[n], 1, 1, results);
+            }
+            v[n] += rows.x.of_line;
+        });
+    };
+    add_line(0, 0);
+    go_down();
+    add_line(0, 1);
+    for (auto lines = rows.x.vectors / rows.x.of_line; lines > 2; --lines) {
+        go_down();
+        add_line(0, 2);
+        finish();
+    }
+    go_down();
+    add_line(1, 2);
+    finish();
+    go_down();
+    add_line(2, 2);
+    finish();
+}
+
+/// The last vector of a line may overwrite the first lanes of the next line, which are stored later: both go down
+/// together.
+template <typename V>
+void multiply_lines(const window_rows &rows, const float *from, std::int64_t i, std::int64_t step) {
+    const auto last = rows.x.of_line - 1;
+    if (last == 0) return multiply_down_lines<V, 1>(rows, from, i, {0}, step);
+    multiply_down_lines<V, 2>(rows, from, i, {last, 0}, step);
+    std::int64_t v = 1;
+    for (; v + 2 <= last; v += 2)
+        multiply_down_lines<V, 2>(rows, from, i, {v, v + 1}, step);
+    if (v < last) multiply_down_lines<V, 1>(rows, from, i, {v}, step);
+}
+
 template <typename V>
 void multiply_windows(const weight_only_panels &p, const windows_of_vectors &x, const window_results &results,
         float *scratch_memory) {
@@ -157,6 +251,7 @@ void multiply_windows(const weight_only_panels &p, const windows_of_vectors &x, 
     const auto *const scales = are_scaled ? ones : p.parameters.scales + x.panel * p.parameters.of_panel;
     tile_call c;
     c.count = 0;
+    const auto step = step_of_lines(x, p.inner);
     std::int64_t k = 0;
     do {
         if (p.inner > 0) {
@@ -176,6 +271,12 @@ void multiply_windows(const weight_only_panels &p, const windows_of_vectors &x, 
                 of_group += x.group_elements;
             }
         };
+        if constexpr (V::lanes > 1)
+            if (step != 0 && rows.begins && rows.ends) {
+                for (std::int64_t i = 0; i < columns; ++i)
+                    multiply_lines<V>(rows, x.x + (first + i - x.first_group) * x.group_elements, i, step);
+                break;
+            }
         for (std::int64_t v = 0; v < x.vectors;) {
             const auto rest = x.vectors - v;
             const auto multiply_some = [&]<int count>(std::integral_constant<int, count> some) {
