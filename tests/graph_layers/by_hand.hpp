@@ -1,6 +1,7 @@
 // A chain of a few elements, whose results are worked out by hand, and graphs that are run as a program does.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -107,6 +108,13 @@ inline std::vector<id_list> ops_of(const std::vector<dg::partition> &partitions)
     std::vector<id_list> result;
     for (const auto &p : partitions)
         result.push_back(p.get_ops());
+    return result;
+}
+
+/// The same, sorted, of partitions that do not depend on each other: oneDNN 3.2 and 3.7 give them in different orders.
+inline std::vector<id_list> sorted_ops_of(const std::vector<dg::partition> &partitions) {
+    auto result = ops_of(partitions);
+    std::ranges::sort(result);
     return result;
 }
 

@@ -378,7 +378,11 @@ TEST(layers_verbose, convolutions_that_are_no_layer_say_why) {
     EXPECT_TRUE(says(p, dw + "expected one scale for all of a filter, given several"));
     p.set_up();
     p.ops[2].set_attr(attr::pads_begin, numbers {-1, 0});
-    EXPECT_TRUE(says(p, "pads_begin: expected values of 0 to 1073741824, given -1"));
+    try {
+        EXPECT_TRUE(says(p, "pads_begin: expected values of 0 to 1073741824, given -1"));
+    } catch (const dnnl::error &e) { // oneDNN 3.7 takes no such op
+        EXPECT_EQ(e.status, dnnl_invalid_graph_op);
+    }
     p.set_up();
     const auto bf16 = [](const lt &t) { return lt(t.get_id(), type::bf16, t.get_dims(), layout::strided); };
     p.ops = {{100, kind::DynamicDequantize, {p.x(), p.x_scale, p.x_zp}, {bf16(p.x_real())}, "dx"},

@@ -54,7 +54,12 @@ std::string message_of(F &&f) {
 template <typename F>
 std::string printed_by(F &&f) {
     testing::internal::CaptureStdout();
-    f();
+    try {
+        f();
+    } catch (...) {
+        testing::internal::GetCapturedStdout();
+        throw;
+    }
     return testing::internal::GetCapturedStdout();
 }
 
