@@ -123,10 +123,11 @@ struct neon : operators<float32x4_t, int32x4_t, uint32x4_t>, neon_bytes {
     static reals load(const float *p, const mask &m) { return load_partial(p, m.count); }
     static integers load(const std::int32_t *p, const mask &m) { return load_partial(p, m.count); }
 
+    /// Of eight, which are two vectors here.
     static reals pick(const float *p, integers index) {
         const auto bytes = vmlaq_s32(splat(0x03020100), index, splat(0x04040404));
-        const auto table = vld1q_u8(reinterpret_cast<const std::uint8_t *>(p));
-        return vreinterpretq_f32_u8(vqtbl1q_u8(table, vreinterpretq_u8_s32(bytes)));
+        const uint8x16x2_t eight = {vreinterpretq_u8_f32(load(p)), vreinterpretq_u8_f32(load(p + lanes))};
+        return vreinterpretq_f32_u8(vqtbl2q_u8(eight, vreinterpretq_u8_s32(bytes)));
     }
     static integers pick(const std::int32_t *p, integers index) {
         return vreinterpretq_s32_f32(pick(reinterpret_cast<const float *>(p), index));
