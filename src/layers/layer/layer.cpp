@@ -123,7 +123,7 @@ integer_convolution convolution_of(const layer_description &d, targets::features
     return c;
 }
 
-packed_layer::packed_layer(
+[[gnu::cold]] packed_layer::packed_layer(
         layer_description given, constant_weights weights, targets::features available, std::optional<algorithm> only)
     : description_(std::move(given))
     , convolution_(convolution_of(description_, available))

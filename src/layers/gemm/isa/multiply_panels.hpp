@@ -43,11 +43,12 @@ template <typename V, std::uint8_t flip, int rows, std::size_t columns>
     }
 }
 
-/// Multiplies `rows` rows of x by a panel. The sums stay in registers, so all loops over them must be unrolled.
-template <typename V, int vectors, int rows, bool x_is_signed>
+/// Multiplies `rows` rows of x by a panel of `packed` vectors, of which those behind `vectors` are padding. The sums
+/// stay in registers, so all loops over them must be unrolled.
+template <typename V, int packed, int vectors, int rows, bool x_is_signed>
 void multiply_rows(const panel_product &p, const indirect_rows &from, std::int64_t first_row, std::int64_t panel,
         std::int32_t *y, std::int64_t y_stride) {
-    constexpr std::int64_t panel_columns = vectors * V::lanes, step_bytes = 4 * panel_columns;
+    constexpr std::int64_t panel_columns = packed * V::lanes, step_bytes = 4 * panel_columns;
     // Flipping the sign bit turns s8 into u8, 128 more.
     constexpr std::uint32_t flip = x_is_signed ? 0x80808080 : 0;
     const auto first = panel * panel_columns, inner = p.line_inner, whole = inner / 4 * 4;
@@ -161,8 +162,17 @@ struct by_bytes {
     template <int rows, bool x_is_signed>
     static void multiply(const panel_product &p, const indirect_rows &x, std::int64_t row, parallel::range panels,
             std::int32_t *y, std::int64_t y_stride) {
-        for (auto panel = panels.begin; panel < panels.end; ++panel)
-            multiply_rows<V, columns_in_vectors, rows, x_is_signed>(p, x, row, panel, y, y_stride);
+        constexpr int vectors = columns_in_vectors;
+        for (auto panel = panels.begin; panel < panels.end; ++panel) {
+            // Of VNNI with 32 registers there are panels of one vector. Other counts of rows are rare, and code has a
+            // size.
+            if constexpr (V::dot_saturates && !x_is_signed && (rows == panel_tile_rows || rows == 1))
+                if (p.columns - panel * columns <= V::lanes) {
+                    multiply_rows<V, vectors, 1, rows, x_is_signed>(p, x, row, panel, y, y_stride);
+                    continue;
+                }
+            multiply_rows<V, vectors, vectors, rows, x_is_signed>(p, x, row, panel, y, y_stride);
+        }
     }
 };
 

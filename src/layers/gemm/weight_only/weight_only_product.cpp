@@ -142,7 +142,8 @@ bool can_multiply_given(const weight_only_weights &w) {
     return w.columns % 2 == 0 && (w.column_group % 2 == 0 || w.column_group == 1);
 }
 
-weight_only_product::weight_only_product(
+// It is called when a session is made: small rather than fast, for the Python package's sake.
+[[gnu::cold]] weight_only_product::weight_only_product(
         const weight_only_weights &w, targets::features available, weight_storage storage)
     : loop_(*targets::pick(available, weight_only_table))
     , panels_() {
@@ -228,7 +229,7 @@ void weight_only_product::pack_weights(const weight_only_weights &w, bool are_su
     p.weights = weights_.get();
 }
 
-void weight_only_product::pack_parameters(const weight_only_weights &w, bool has_zero_points) {
+[[gnu::cold]] void weight_only_product::pack_parameters(const weight_only_weights &w, bool has_zero_points) {
     auto &p = panels_;
     const auto blocks = ceil_div(w.inner, p.parameter_block);
     // Loops know no NaN of f8_e4m3: a scale of NaN gives the same.
