@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <bit>
 
 #include "layers/gemm/weight_only/isa/multiply_weight_only.hpp"
@@ -156,18 +155,23 @@ inline std::int64_t step_of_lines(const windows_of_vectors &x, std::int64_t inne
             : 0;
 }
 
+template <int count>
+struct some_vectors {
+    std::int64_t at[count];
+};
+
 /// Filter i of 3 x 3 taps by some vectors of each line, from the first line on. Three sums go down the lines, so that a
 /// load of x serves three taps; the weights stay in registers.
 template <typename V, int vectors>
-[[gnu::noinline]] void multiply_down_lines(const window_rows &rows, const float *from, std::int64_t i,
-        std::array<std::int64_t, vectors> v, std::int64_t step) {
+[[gnu::noinline]] void multiply_down_lines(
+        const window_rows &rows, const float *from, std::int64_t i, some_vectors<vectors> v, std::int64_t step) {
     using reals = typename V::reals;
     const auto &by = rows.results;
     reals weights[9], sums[3][vectors];
     unroll<9>([&](int k)
                     __attribute__((always_inline)) { weights[k] = V::splat(rows.weights[k * panel_columns<V> + i]); });
     const float *x[vectors];
-    unroll<vectors>([&](int n) __attribute__((always_inline)) { x[n] = from + rows.x.starts[v[n]]; });
+    unroll<vectors>([&](int n) __attribute__((always_inline)) { x[n] = from + rows.x.starts[v.at[n]]; });
     // The next line of x, which lines `first` to `last` of the taps meet.
     const auto add_line = [&](int first, int last) __attribute__((always_inline)) {
         unroll<3>([&](int tap) __attribute__((always_inline)) {
@@ -195,15 +199,15 @@ template <typename V, int vectors>
         unroll<vectors>([&](int n) __attribute__((always_inline)) {
             auto sum = sums[2][n] * scale + summand;
             if (by.has_clip) sum = V::min(V::splat(by.upper), V::max(V::splat(by.lower), sum));
-            const auto place = by.places[v[n]];
+            const auto place = by.places[v.at[n]];
             if (place + V::lanes <= by.end) {
                 V::store(by.to + (first_to + place), sum);
             } else {
                 float results[V::lanes];
                 V::store(results, sum);
-                store_ended<V>(by, i, v[n], 1, 1, results);
+                store_ended<V>(by, i, v.at[n], 1, 1, results);
             }
-            v[n] += rows.x.of_line;
+            v.at[n] += rows.x.of_line;
         });
     };
     add_line(0, 0);
@@ -227,12 +231,12 @@ template <typename V, int vectors>
 template <typename V>
 void multiply_lines(const window_rows &rows, const float *from, std::int64_t i, std::int64_t step) {
     const auto last = rows.x.of_line - 1;
-    if (last == 0) return multiply_down_lines<V, 1>(rows, from, i, {0}, step);
-    multiply_down_lines<V, 2>(rows, from, i, {last, 0}, step);
+    if (last == 0) return multiply_down_lines<V, 1>(rows, from, i, {{0}}, step);
+    multiply_down_lines<V, 2>(rows, from, i, {{last, 0}}, step);
     std::int64_t v = 1;
     for (; v + 2 <= last; v += 2)
-        multiply_down_lines<V, 2>(rows, from, i, {v, v + 1}, step);
-    if (v < last) multiply_down_lines<V, 1>(rows, from, i, {v}, step);
+        multiply_down_lines<V, 2>(rows, from, i, {{v, v + 1}}, step);
+    if (v < last) multiply_down_lines<V, 1>(rows, from, i, {{v}}, step);
 }
 
 template <typename V>
