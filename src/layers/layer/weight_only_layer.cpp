@@ -206,10 +206,13 @@ void weight_only_layer::run_windows(
     const bool is_stored_once = sums_are_ended_ && !windows.are_joined();
     const auto vectors = std::ssize(windows.starts()) - 1;
     const auto work = positions * std::max<std::int64_t>(product_.inner(), 1) * filters / 4;
-    const auto of_line = copies_by_slice && is_stored_once ? windows.vectors_of_line() : 0;
+    const bool stays_in_slice = copies_by_slice && is_stored_once;
     const auto some_vectors =
-            vectors_at_once(vectors, of_line > 0 ? vectors : 48, slices, parallel::parts_for(work, 0));
-    const auto at_once = of_line > 0 ? round_up(some_vectors, of_line) : some_vectors;
+            vectors_at_once(vectors, stays_in_slice ? vectors : 48, slices, parallel::parts_for(work, 0));
+    // The loop down the lines of 3 x 3 taps takes whole ones.
+    const bool goes_down_lines = stays_in_slice && of_group == 1 && product_.inner() == 9 && w.rank() > 1;
+    const auto of_line = goes_down_lines ? windows.vectors_of_line() : 0;
+    const auto at_once = goes_down_lines ? round_up(some_vectors, of_line) : some_vectors;
     const auto blocks = ceil_div(vectors, at_once), items = blocks * slices;
     const auto parts = parallel::parts_for_items(items, work);
     const auto lanes = (at_once + 1) * loop.lanes;

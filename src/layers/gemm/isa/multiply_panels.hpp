@@ -164,8 +164,8 @@ struct by_bytes {
             std::int32_t *y, std::int64_t y_stride) {
         constexpr int vectors = columns_in_vectors;
         for (auto panel = panels.begin; panel < panels.end; ++panel) {
-            // Of VNNI with 32 registers there are panels of one vector. Other counts of rows are rare, and code has a
-            // size.
+            // For AVX2 alone: where there are 32 registers, there are panels of one vector. AVX-VNNI, signed x and
+            // other counts of rows would add 30 KB of code.
             if constexpr (V::dot_saturates && !x_is_signed && (rows == panel_tile_rows || rows == 1))
                 if (p.columns - panel * columns <= V::lanes) {
                     multiply_rows<V, vectors, 1, rows, x_is_signed>(p, x, row, panel, y, y_stride);

@@ -135,7 +135,7 @@ struct windows_of_vectors {
     const std::int64_t *starts, *offsets;
     std::int64_t vectors;                 // starts, and places below, has one more: two by which a tile is filled
     std::int64_t filters, group_elements; // of a group
-    std::int64_t of_line;                 // vectors of a line of y, of which there are whole ones; or 0
+    std::int64_t of_line;                 // vectors of a line of y; 0: there may be parts of lines
 };
 
 /// Where the results go: vector v of column i from to[i * stride + places[v] - places[0]] on. A vector may overwrite

@@ -142,8 +142,8 @@ void multiply_filters(
         multiply(std::integral_constant<int, 1> {});
 }
 
-/// How many elements what a line of y meets lies behind what the line before it meets, where the lines of 3 x 3 taps do
-/// so, too, and a filter computes a group; else 0. A line of x then meets all three of them.
+/// How far what a line of y meets lies behind what the line before it meets, in elements, if the lines of 3 x 3 taps
+/// lie as far apart, so that a line of x meets all three of them, and each group has one filter. Else 0.
 inline std::int64_t step_of_lines(const windows_of_vectors &x, std::int64_t inner) {
     if (inner != 9 || x.filters != 1 || x.of_line == 0 || x.vectors % x.of_line != 0 || x.vectors <= x.of_line)
         return 0;
