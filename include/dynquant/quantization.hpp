@@ -149,7 +149,7 @@ DYNQUANT_API std::optional<problem> check(const quantization &q);
 enum class kernel_kind { native, onednn, reference };
 
 /// Instruction sets of the native kernel. avx2: AVX2, FMA, F16C and BMI2. avx512: these, and AVX-512 F, BW, DQ and VL.
-/// neon: of 64-bit ARM; there is no code for it yet. As a limit, one of another architecture means scalar.
+/// neon: of 64-bit ARM. As a limit, one of another architecture means scalar.
 enum class isa { scalar, avx2, avx512, neon };
 
 /// "unknown" for a value that is no enumerator.
@@ -178,7 +178,7 @@ struct options {
 /// The kernel that was chosen.
 struct operation_info {
     kernel_kind kernel;
-    /// native: "scalar", "avx2" or "avx512"; reference: "scalar"; onednn: oneDNN's name of the
+    /// native: "scalar", "avx2", "avx512" or "neon"; reference: "scalar"; onednn: oneDNN's name of the
     /// primitive's implementation, for instance "jit:uni".
     std::string isa;
 };
