@@ -19,7 +19,7 @@ endfunction()
 set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
 
 # TBB first: oneDNN's package may require it, and its error names no remedy.
-if(NOT DYNQUANT_ONLY_ONNXRUNTIME)
+if(NOT DYNQUANT_ONLY_ONNXRUNTIME AND NOT DYNQUANT_ONLY_CORE)
     find_package(TBB CONFIG QUIET COMPONENTS tbb)
     if(NOT TBB_FOUND)
         message(FATAL_ERROR "oneTBB was not found. Run scripts/setup, or install the package libtbb-dev.")

@@ -1,0 +1,51 @@
+"""Codes of less than a byte, one to a byte or packed."""
+
+import numpy
+
+_BITS = {"int4": 4, "uint4": 4, "int2": 2, "uint2": 2, "float4_e2m1fn": 4, "float6_e2m3fn": 6, "float6_e3m2fn": 6}
+
+
+def _bits_of(dtype: object) -> int:
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", None) or str(dtype)
+    if name not in _BITS:
+        raise ValueError(f"dtype: expected one of {', '.join(_BITS)}, given {name}")
+    return _BITS[name]
+
+
+def pack(codes: numpy.ndarray, dtype: object) -> numpy.ndarray:
+    """Packs codes, one to a byte, along the last dimension: the first in the lowest bits of the first byte. The upper bits of the
+    bytes are ignored, as two's complement has them.
+
+    >>> import numpy, exactquant
+    >>> exactquant.pack(numpy.int8([[1, -1, 2, 3]]), "int4").tolist()
+    [[241, 50]]
+    """
+    bits = _bits_of(dtype)
+    codes = numpy.ascontiguousarray(codes)
+    if codes.dtype.itemsize != 1:
+        raise TypeError(f"codes: expected one code to a byte, given {codes.dtype}")
+    if codes.ndim == 0 or codes.shape[-1] * bits % 8:
+        raise ValueError(f"codes: expected a last dimension whose codes of {bits} bits fill bytes, given shape {codes.shape}")
+    each = numpy.unpackbits(codes.view(numpy.uint8)[..., None], axis=-1, count=bits, bitorder="little")
+    return numpy.packbits(each.reshape(*codes.shape[:-1], -1), axis=-1, bitorder="little")
+
+
+def unpack(packed: numpy.ndarray, dtype: object) -> numpy.ndarray:
+    """The inverse of pack(): one code to a byte, of int8 for int4 and int2, else of uint8.
+
+    >>> import numpy, exactquant
+    >>> exactquant.unpack(numpy.uint8([[241, 50]]), "int4").tolist()
+    [[1, -1, 2, 3]]
+    """
+    bits = _bits_of(dtype)
+    packed = numpy.ascontiguousarray(packed)
+    if packed.dtype != numpy.uint8:
+        raise TypeError(f"packed: expected uint8, given {packed.dtype}")
+    if packed.ndim == 0 or packed.shape[-1] * 8 % bits:
+        raise ValueError(f"packed: expected bytes that codes of {bits} bits fill, given shape {packed.shape}")
+    each = numpy.unpackbits(packed, axis=-1, bitorder="little").reshape(*packed.shape[:-1], -1, bits)
+    codes = numpy.packbits(each, axis=-1, bitorder="little")[..., 0]
+    if not str(dtype).startswith("int"):
+        return codes
+    sign = 1 << bits - 1
+    return ((codes ^ sign).astype(numpy.int16) - sign).astype(numpy.int8)

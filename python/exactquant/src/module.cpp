@@ -1,0 +1,80 @@
+// The extension module. The docstrings are in __init__.py.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include "dynquant/version.hpp"
+#include "statements.hpp"
+#include "threads.hpp"
+
+namespace exactquant {
+namespace {
+
+void translate(const std::exception_ptr &thrown, void *) {
+    try {
+        std::rethrow_exception(thrown);
+    } catch (const dynquant::error &e) {
+        PyErr_SetString(e.status == dynquant::status::invalid_data_type ? PyExc_TypeError
+                        : e.status == dynquant::status::unimplemented   ? PyExc_NotImplementedError
+                        : e.status == dynquant::status::out_of_memory   ? PyExc_MemoryError
+                        : e.status == dynquant::status::runtime_error   ? PyExc_RuntimeError
+                                                                        : PyExc_ValueError,
+                e.what());
+    }
+}
+
+} // namespace
+
+NB_MODULE(_core, m) {
+    nb::register_exception_translator(translate);
+    m.attr("VERSION") = std::to_string(DYNQUANT_VERSION_MAJOR) + "." + std::to_string(DYNQUANT_VERSION_MINOR) + "."
+            + std::to_string(DYNQUANT_VERSION_PATCH);
+    using axis_type = std::optional<std::int64_t>;
+    m.def(
+            "quantize",
+            [](nb::handle x, nb::handle scale, nb::handle zero_point, nb::handle dtype, axis_type axis,
+                    std::int64_t block_size, std::string rule, bool saturate, nb::handle scale_dtype, nb::handle out,
+                    int threads) {
+                return quantize(x, scale, zero_point,
+                        {{axis, block_size}, dtype, scale_dtype, nb::none(), nb::none(), std::move(rule), saturate, out,
+                                threads});
+            },
+            nb::arg("x"), nb::arg("scale"), nb::arg("zero_point").none() = nb::none(), nb::kw_only(), nb::arg("dtype"),
+            nb::arg("axis").none() = nb::none(), nb::arg("block_size") = 0, nb::arg("rule") = "onnx",
+            nb::arg("saturate") = true, nb::arg("scale_dtype").none() = nb::none(), nb::arg("out").none() = nb::none(),
+            nb::arg("threads") = 0);
+    m.def(
+            "dequantize",
+            [](nb::handle q, nb::handle scale, nb::handle zero_point, nb::handle dtype, axis_type axis,
+                    std::int64_t block_size, std::string rule, nb::handle q_dtype, nb::handle scale_dtype,
+                    nb::handle global_scale, nb::handle out, int threads) {
+                return dequantize(q, scale, zero_point,
+                        {{axis, block_size}, dtype, scale_dtype, q_dtype, global_scale, std::move(rule), false, out,
+                                threads});
+            },
+            nb::arg("q"), nb::arg("scale"), nb::arg("zero_point").none() = nb::none(), nb::kw_only(),
+            nb::arg("dtype") = "float32", nb::arg("axis").none() = nb::none(), nb::arg("block_size") = 0,
+            nb::arg("rule") = "onnx", nb::arg("q_dtype").none() = nb::none(),
+            nb::arg("scale_dtype").none() = nb::none(), nb::arg("global_scale").none() = nb::none(),
+            nb::arg("out").none() = nb::none(), nb::arg("threads") = 0);
+    m.def(
+            "quantize_dynamic",
+            [](nb::handle x, nb::handle dtype, axis_type axis, std::int64_t block_size, std::string preset,
+                    nb::handle scale_dtype, bool saturate, nb::handle global_scale, nb::handle out, int threads) {
+                return quantize_dynamic(x,
+                        {{axis, block_size}, dtype, scale_dtype, std::move(preset), saturate, global_scale, out,
+                                threads});
+            },
+            nb::arg("x"), nb::arg("dtype"), nb::kw_only(), nb::arg("axis").none() = nb::none(),
+            nb::arg("block_size") = 0, nb::arg("preset") = "onnx", nb::arg("scale_dtype").none() = nb::none(),
+            nb::arg("saturate") = true, nb::arg("global_scale").none() = nb::none(), nb::arg("out").none() = nb::none(),
+            nb::arg("threads") = 0);
+    m.def("presets", presets);
+    m.def("best_isa", [] { return dynquant::to_string(dynquant::best_isa()); });
+    m.def("set_threads", [](int count) {
+        if (count < 0) throw nb::value_error("threads: expected 0 or more");
+        set_threads(count);
+    });
+    m.def("get_threads", get_threads);
+}
+
+} // namespace exactquant

@@ -1,0 +1,193 @@
+"""exactquant beside the formulas, with NumPy and ml_dtypes alone."""
+
+import doctest
+import importlib
+import os
+import threading
+import unittest
+
+import exactquant
+import ml_dtypes
+import numpy
+
+F32 = numpy.float32
+RANDOM = numpy.random.default_rng(63)
+
+
+def ordinary(*shape: int, dtype: object = F32) -> numpy.ndarray:
+    return RANDOM.standard_normal(shape, F32).astype(dtype)
+
+
+def codes_of(x: numpy.ndarray, scale: numpy.ndarray, zero_point: numpy.ndarray, dtype: object) -> numpy.ndarray:
+    """ONNX QuantizeLinear: the quotient rounded to float32, then to nearest even; the sum exact."""
+    info = numpy.iinfo(dtype)
+    whole = numpy.rint(x.astype(F32) / scale.astype(F32)).astype(numpy.int64) + zero_point
+    return whole.clip(info.min, info.max).astype(dtype)
+
+
+class Quantize(unittest.TestCase):
+    def test_one_scale(self):
+        x = ordinary(7, 129)
+        for dtype in (numpy.int8, numpy.uint8, numpy.int16, numpy.uint16):
+            for zero_point in (0, 3):
+                got = exactquant.quantize(x, 0.01, zero_point, dtype=dtype)
+                self.assertEqual(got.dtype, dtype)
+                numpy.testing.assert_array_equal(got, codes_of(x, F32(0.01), zero_point, dtype))
+
+    def test_axes_blocks_and_broadcast(self):
+        x = ordinary(6, 40, 5)
+        along = numpy.exp2(RANDOM.integers(-8, 0, 40)).astype(F32)
+        points = RANDOM.integers(-9, 9, 40).astype(numpy.int8)
+        expected = codes_of(x, along[:, None], points[:, None].astype(numpy.int64), numpy.int8)
+        for axis in (1, -2):
+            numpy.testing.assert_array_equal(exactquant.quantize(x, along, points, dtype="int8", axis=axis), expected)
+        rows = numpy.exp2(RANDOM.integers(-8, 0, (6, 1, 5))).astype(F32)
+        numpy.testing.assert_array_equal(exactquant.quantize(x, rows, dtype="int8"), codes_of(x, rows, 0, numpy.int8))
+        blocks = numpy.exp2(RANDOM.integers(-8, 0, (6, 3, 5))).astype(F32)
+        repeated = blocks.repeat(16, 1)[:, :40]
+        numpy.testing.assert_array_equal(exactquant.quantize(x, blocks, dtype="int8", axis=1, block_size=16), codes_of(x, repeated, 0, numpy.int8))
+
+    def test_strides_and_types_of_x(self):
+        for dtype in (F32, numpy.float16, ml_dtypes.bfloat16):
+            x = ordinary(12, 34, dtype=dtype)
+            for view in (x.T, x[::2], x[:, ::3], x[1:, 1:]):
+                scale = numpy.array(0.125, dtype)
+                numpy.testing.assert_array_equal(exactquant.quantize(view, scale, dtype="int8", rule="strict"), codes_of(view, scale, 0, numpy.int8))
+
+    def test_floats_of_8_bits(self):
+        x = ordinary(300).clip(-400, 400)
+        got = exactquant.quantize(x, 0.5, dtype=ml_dtypes.float8_e4m3fn)
+        self.assertEqual(got.dtype, ml_dtypes.float8_e4m3fn)
+        numpy.testing.assert_array_equal(got.view(numpy.uint8), (x / F32(0.5)).astype(ml_dtypes.float8_e4m3fn).view(numpy.uint8))
+        numpy.testing.assert_array_equal(exactquant.quantize(x, 0.5, dtype="float8_e4m3fn"), got.view(numpy.uint8))
+
+    def test_packed(self):
+        x = ordinary(3, 16) * 4
+        got = exactquant.quantize(x, 1.0, dtype="int4")
+        self.assertEqual(got.shape, (3, 8))
+        numpy.testing.assert_array_equal(exactquant.unpack(got, "int4"), numpy.rint(x).clip(-8, 7))
+        numpy.testing.assert_array_equal(exactquant.pack(exactquant.unpack(got, "int4"), "int4"), got)
+        numpy.testing.assert_array_equal(exactquant.dequantize(got, 0.5, q_dtype="int4"), numpy.rint(x).clip(-8, 7).astype(F32) / 2)
+
+    def test_out(self):
+        x, out = ordinary(64, 64), numpy.empty((64, 64), numpy.int8)
+        self.assertIs(exactquant.quantize(x, 0.1, dtype="int8", out=out), out)
+        numpy.testing.assert_array_equal(out, codes_of(x, F32(0.1), 0, numpy.int8))
+
+    def test_dequantize(self):
+        q = RANDOM.integers(-128, 128, (5, 50)).astype(numpy.int8)
+        scale = ordinary(5)
+        got = exactquant.dequantize(q, scale, axis=0)
+        numpy.testing.assert_array_equal(got, q.astype(F32) * scale[:, None])
+        got = exactquant.dequantize(q, numpy.float16(0.5), dtype="float16", rule="strict")
+        numpy.testing.assert_array_equal(got, (q.astype(F32) / 2).astype(numpy.float16))
+
+
+class Dynamic(unittest.TestCase):
+    def test_onnx(self):
+        x = ordinary(1000)
+        q, scale, zero_point = exactquant.quantize_dynamic(x, "uint8")
+        lo, hi = min(x.min(), F32(0)), max(x.max(), F32(0))
+        expected = F32(F32(hi - lo) / F32(255))
+        self.assertEqual(scale.item(), expected)
+        point = int(numpy.rint(F32(-lo / expected)))
+        self.assertEqual(zero_point.item(), point)
+        numpy.testing.assert_array_equal(q, codes_of(x, expected, point, numpy.uint8))
+
+    def test_mxfp8(self):
+        x = ordinary(4, 96) * numpy.exp2(RANDOM.integers(-20, 20, (4, 1))).astype(F32)
+        codes, scale = exactquant.mxfp8(x)
+        exponents = numpy.floor(numpy.log2(numpy.abs(x).reshape(4, 3, 32).max(-1).astype(numpy.float64))).astype(int) - 8
+        numpy.testing.assert_array_equal(scale, exponents + 127)
+        quotients = (x.reshape(4, 3, 32) / numpy.exp2(exponents)[..., None]).astype(F32).clip(-448, 448)
+        numpy.testing.assert_array_equal(codes.reshape(4, 3, 32), quotients.astype(ml_dtypes.float8_e4m3fn).view(numpy.uint8))
+        back = exactquant.from_mxfp8(codes, scale)
+        numpy.testing.assert_array_equal(back, (codes.view(ml_dtypes.float8_e4m3fn).astype(F32).reshape(4, 3, 32) * numpy.exp2(exponents)[..., None].astype(F32)).reshape(4, 96))
+
+    def test_nvfp4_inverse(self):
+        x = numpy.float32([[0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.5, -1, -1.5, -2, -3, -4, -6, 0]])
+        for global_scale in (None, 0.5):
+            numpy.testing.assert_array_equal(exactquant.from_nvfp4(*exactquant.nvfp4(x, global_scale), global_scale), x)
+
+    def test_mxfp4_and_mxfp6_inverse(self):
+        x = numpy.float32([[0, 0.5, 1, 1.5, 2, 3, 4, 6] * 4])
+        numpy.testing.assert_array_equal(exactquant.from_mxfp4(*exactquant.mxfp4(x)), x)
+        for element in ("e2m3", "e3m2"):
+            numpy.testing.assert_array_equal(exactquant.from_mxfp6(*exactquant.mxfp6(x, element=element), element=element), x)
+
+
+class Refusals(unittest.TestCase):
+    def refused(self, kind: type, message: str, function, *args, **options) -> None:
+        with self.assertRaises(kind) as caught:
+            function(*args, **options)
+        self.assertEqual(str(caught.exception), message)
+
+    def test_quantize(self):
+        x = numpy.ones((2, 6), F32)
+        refused = self.refused
+        q = exactquant.quantize
+        refused(ValueError, 'dtype: expected a type such as "int8" or "float8_e4m3fn", given "itn8"; did you mean "int8"?', q, x, 1.0, dtype="itn8")
+        refused(ValueError, "scale: expected shape (6,), given (2,)", q, x, numpy.ones(2, F32), dtype="int8", axis=1)
+        refused(ValueError, "axis: expected one of a tensor of shape (2, 6), from -2 to 1, given 2", q, x, numpy.ones(2, F32), dtype="int8", axis=2)
+        refused(ValueError, "block_size: expected an axis with it", q, x, numpy.ones(2, F32), dtype="int8", block_size=2)
+        refused(ValueError, "out: expected shape (2, 6), given (6, 2)", q, x, 1.0, dtype="int8", out=numpy.empty((6, 2), numpy.int8))
+        refused(ValueError, "out: expected memory apart from that of x", q, x, 1.0, dtype="int8", out=x.view(numpy.int8)[:, :6])
+        refused(TypeError, "out: expected int8 or their codes as int8, given uint8", q, x, 1.0, dtype="int8", out=numpy.empty((2, 6), numpy.uint8))
+        read_only = numpy.empty((2, 6), numpy.int8)
+        read_only.flags.writeable = False
+        refused(ValueError, "out: expected an array that can be written, given one that is read-only", q, x, 1.0, dtype="int8", out=read_only)
+        elements = "x: expected elements of float32, float16, bfloat16, or of a type of codes, in this machine's byte order, given "
+        refused(TypeError, elements + "ndarray of >f4", q, x.astype(">f4"), 1.0, dtype="int8")
+        refused(TypeError, elements + "ndarray of object", q, x.astype(object), 1.0, dtype="int8")
+        refused(TypeError, elements + "ndarray of float64", q, x.astype(float), 1.0, dtype="int8")
+        refused(TypeError, "x: expected an array: NumPy's, torch's, or what has __dlpack__, given list", q, [1.0], 1.0, dtype="int8")
+        refused(ValueError, 'rule: expected "onnx", "strict" or "any", given "fast"', q, x, 1.0, dtype="int8", rule="fast")
+        refused(ValueError, "zero_point: expected a number of int8, given 300", q, x, 1.0, 300, dtype="int8")
+        refused(ValueError, "x: expected a last dimension whose codes of 4 bits fill bytes, given shape (2, 3)", q, x[:, :3], 1.0, dtype="int4")
+        numpy.testing.assert_array_equal(x, 1)
+
+
+class Threads(unittest.TestCase):
+    def test_any_number_has_the_same_bits(self):
+        x = ordinary(1 << 20)
+        expected = codes_of(x, F32(0.02), 0, numpy.int8)
+        for threads in (1, 2, 3, 8):
+            exactquant.set_threads(threads)
+            numpy.testing.assert_array_equal(exactquant.quantize(x, 0.02, dtype="int8"), expected)
+        exactquant.set_threads(0)
+
+    def test_calls_at_once(self):
+        x, results = ordinary(1 << 18), [None] * 8
+        expected = codes_of(x, F32(0.02), 0, numpy.int8)
+
+        def compute(i: int) -> None:
+            for _ in range(20):
+                results[i] = exactquant.quantize(x, 0.02, dtype="int8")
+
+        threads = [threading.Thread(target=compute, args=(i,)) for i in range(8)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        for each in results:
+            numpy.testing.assert_array_equal(each, expected)
+
+    def test_a_child_of_fork_has_threads_of_its_own(self):
+        exactquant.set_threads(4)
+        x = ordinary(1 << 20)
+        expected = exactquant.quantize(x, 0.02, dtype="int8")
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if (exactquant.quantize(x, 0.02, dtype="int8") == expected).all() else 1)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+        exactquant.set_threads(0)
+
+
+def load_tests(loader, tests, pattern):
+    for name in ("exactquant", "exactquant.formats", "exactquant.packing", "exactquant.measures"):
+        tests.addTests(doctest.DocTestSuite(importlib.import_module(name)))
+    return tests
+
+
+if __name__ == "__main__":
+    unittest.main()
