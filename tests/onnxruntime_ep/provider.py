@@ -5,7 +5,6 @@ import functools
 import json
 import os
 import pathlib
-import platform
 import subprocess
 import sys
 import tempfile
@@ -15,20 +14,6 @@ import numpy as np
 import onnxruntime as ort
 
 NAME = "DynquantExecutionProvider"
-IS_ARM = platform.machine() == "aarch64"
-WITHOUT_AVX2 = IS_ARM or os.environ.get("DYNQUANT_MAX_ISA") == "scalar"
-
-
-def _in_halves() -> bool:
-    """Whether the processor computes 256 bits in halves, a class of costs of its own: AMD's families up to 23, model 2Fh (Zen 1)."""
-    if WITHOUT_AVX2:
-        return False
-    facts = dict(line.split("\t")[0:1] + [line.split(": ")[-1]] for line in open("/proc/cpuinfo").read().split("\n\n")[0].splitlines())
-    family, number = int(facts["cpu family"]), int(facts["model"])
-    return (facts["vendor_id"] == "AuthenticAMD" and (family < 23 or family == 23 and number < 0x30)) or facts["vendor_id"] == "HygonGenuine"
-
-
-IN_HALVES = _in_halves()
 assert_same = functools.partial(np.testing.assert_array_equal, strict=True)  # types and shapes, too
 
 ort.set_default_logger_severity(3)

@@ -10,7 +10,8 @@ import numpy as np
 from graphs import Graph
 from layers import STEPS, WITH_PARAMETER, Layer, integer_product, model, quantize
 from onnx import TensorProto, helper
-from provider import IS_ARM, NAME, assert_same, operators, run, session
+from processor import IS_ARM
+from provider import NAME, assert_same, operators, run, session
 
 SEED = int(os.environ.get("DYNQUANT_TEST_SEED", "20261123"))
 GRAPHS, SAMPLE = 5600, int(os.environ.get("DYNQUANT_TEST_SAMPLE", "21" if "DYNQUANT_MAX_ISA" in os.environ else "7"))

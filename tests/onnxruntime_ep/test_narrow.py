@@ -18,7 +18,8 @@ from onnx import TensorProto as T
 from onnx import helper, numpy_helper
 from onnxruntime.capi.onnxruntime_pybind11_state import InvalidArgument
 import provider
-from provider import IN_HALVES, NAME, WITHOUT_AVX2
+from processor import IN_HALVES, WITHOUT_AVX2
+from provider import NAME
 from test_provider import REFUSALS, log
 
 WHOLE = int(not IN_HALVES)  # what `auto` claims where vectors of 256 bits are computed at once

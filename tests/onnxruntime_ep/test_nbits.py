@@ -14,7 +14,8 @@ from onnx import TensorProto as T
 from onnx import helper, numpy_helper
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail
 import provider
-from provider import NAME, WITHOUT_AVX2, assert_same, said
+from processor import WITHOUT_AVX2
+from provider import NAME, assert_same, said
 
 F = np.float32
 NODES, SAMPLE = 10000, int(os.environ.get("DYNQUANT_TEST_SAMPLE", "20"))

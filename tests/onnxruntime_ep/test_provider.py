@@ -19,7 +19,8 @@ from models import choose, types_of
 from onnx import TensorProto, helper
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidArgument, RuntimeException
 from onnxruntime.quantization import QuantType, quantize_dynamic
-from provider import IS_ARM, NAME, assert_as_without, assert_same, devices, in_another_process, operators, run, run_at_the_same_time, session
+from processor import IS_ARM
+from provider import NAME, assert_as_without, assert_same, devices, in_another_process, operators, run, run_at_the_same_time, session
 
 FLOAT, INT32, UINT8 = TensorProto.FLOAT, TensorProto.INT32, TensorProto.UINT8
 node = helper.make_node
