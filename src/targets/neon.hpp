@@ -123,7 +123,7 @@ struct neon : operators<float32x4_t, int32x4_t, uint32x4_t>, neon_bytes {
     static reals load(const float *p, const mask &m) { return load_partial(p, m.count); }
     static integers load(const std::int32_t *p, const mask &m) { return load_partial(p, m.count); }
 
-    /// Of eight, which are two vectors here.
+    /// It picks from eight, which are two vectors here.
     static reals pick(const float *p, integers index) {
         const auto bytes = vmlaq_s32(splat(0x03020100), index, splat(0x04040404));
         const uint8x16x2_t eight = {vreinterpretq_u8_f32(load(p)), vreinterpretq_u8_f32(load(p + lanes))};

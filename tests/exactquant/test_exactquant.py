@@ -142,6 +142,8 @@ class Refusals(unittest.TestCase):
         refused(TypeError, elements + "ndarray of float64", q, x.astype(float), 1.0, dtype="int8")
         refused(TypeError, "x: expected an array: NumPy's, torch's, or what has __dlpack__, given list", q, [1.0], 1.0, dtype="int8")
         refused(ValueError, 'rule: expected "onnx", "strict" or "any", given "fast"', q, x, 1.0, dtype="int8", rule="fast")
+        points = numpy.zeros((1, 6), numpy.int8)
+        refused(ValueError, "zero_point: expected the scale's shape (6,), given (1, 6)", q, x, numpy.ones(6, F32), points, dtype="int8", axis=1)
         refused(ValueError, "zero_point: expected a number of int8, given 300", q, x, 1.0, 300, dtype="int8")
         refused(ValueError, "x: expected a last dimension whose codes of 4 bits fill bytes, given shape (2, 3)", q, x[:, :3], 1.0, dtype="int4")
         numpy.testing.assert_array_equal(x, 1)

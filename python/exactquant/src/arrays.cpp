@@ -1,8 +1,6 @@
 #include "arrays.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <string_view>
 #include <utility>
 
@@ -90,6 +88,18 @@ const char *name_of(data_type type) {
 
 int bits_of(data_type type) {
     return row_of(type).bits;
+}
+
+data_type held_as(data_type type) {
+    switch (type) {
+        case data_type::bf16: return data_type::u16;
+        case data_type::f8_e4m3:
+        case data_type::f8_e5m2:
+        case data_type::f8_e4m3fnuz:
+        case data_type::f8_e5m2fnuz:
+        case data_type::f8_e8m0: return data_type::u8;
+        default: return bits_of(type) < 8 ? data_type::u8 : type;
+    }
 }
 
 data_type type_of(nb::handle given, const char *what) {
@@ -240,20 +250,7 @@ nb::object make(data_type type, const dynquant::dims &extents) {
     auto shape = nb::list();
     for (const auto extent : extents)
         shape.append(extent);
-    const auto *name = name_of(type);
-    switch (type) {
-        case data_type::f32:
-        case data_type::s32:
-        case data_type::s8:
-        case data_type::u8:
-        case data_type::f16:
-        case data_type::s16:
-        case data_type::u16:
-        case data_type::u32: break;
-        case data_type::bf16: name = "uint16"; break;
-        default: name = "uint8";
-    }
-    return empty(nb::tuple(shape), name);
+    return empty(nb::tuple(shape), name_of(held_as(type)));
 }
 
 } // namespace exactquant

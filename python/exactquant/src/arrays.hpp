@@ -18,6 +18,8 @@ dynquant::data_type type_of(nb::handle given, const char *what);
 const char *name_of(dynquant::data_type type);
 /// Bits of an element.
 int bits_of(dynquant::data_type type);
+/// NumPy's type of elements of the type, whose codes it may not know.
+dynquant::data_type held_as(dynquant::data_type type);
 
 /// A view of memory that is another's, which this keeps alive.
 class array {

@@ -28,19 +28,6 @@ bool is_packed(data_type type) {
     return bits_of(type) < 8;
 }
 
-/// NumPy's type of elements of the type, whose codes it may not know.
-data_type held_as(data_type type) {
-    switch (type) {
-        case data_type::bf16: return data_type::u16;
-        case data_type::f8_e4m3:
-        case data_type::f8_e5m2:
-        case data_type::f8_e4m3fnuz:
-        case data_type::f8_e5m2fnuz:
-        case data_type::f8_e8m0: return data_type::u8;
-        default: return is_packed(type) ? data_type::u8 : type;
-    }
-}
-
 /// The extents of bytes that hold elements of less than a byte: the last dimension is packed.
 dims packed_extents(dims extents, data_type type, const char *what) {
     if (!is_packed(type)) return extents;
@@ -142,7 +129,6 @@ class parameter {
     static nb::object number(nb::handle from, data_type type, const char *what) {
         static const nb::handle array_of = nb::object(nb::module_::import_("numpy").attr("array")).release();
         try {
-            if (type == data_type::f32 || type == data_type::f16) return array_of(from, name_of(type));
             if (held_as(type) == type) return array_of(from, name_of(type));
         } catch (const nb::python_error &e) {
             refuse(std::string(what) + ": expected a number of " + name_of(type) + ", given "
@@ -280,7 +266,7 @@ nb::object compute(quantization &q, array &src, const char *name, nb::handle x, 
         zero_points.emplace(zero_point, is_packed(codes) && !is_integer ? std::optional(codes) : std::nullopt,
                 is_packed(codes) ? data_type::s32 : codes, "zero_point");
         const auto &given = *zero_points->given;
-        if (given.elements != scales.given->elements)
+        if (given.elements != scales.given->elements || (given.elements > 1 && given.of.dims != scales.given->of.dims))
             refuse("zero_point: expected the scale's shape " + text(scales.given->of.dims) + ", given "
                     + text(given.of.dims));
         q.zero_points = dynquant::parameter {given.of.type, q.scales.block, {}};

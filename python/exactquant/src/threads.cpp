@@ -1,21 +1,20 @@
 // The threads of calls: a pool that starts with the first call that splits its work.
 #include "threads.hpp"
 
-#include <unistd.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
-#include <vector>
 
 #include "parallel/executor.hpp"
 
 namespace exactquant {
 namespace {
 
-/// As many as the process may use.
+/// The process may use so many.
 int processors() {
     static const int count = static_cast<int>(std::max(std::thread::hardware_concurrency(), 1U));
     return count;

@@ -31,7 +31,7 @@ class float_windows {
     const std::vector<std::int64_t> &offsets() const { return offsets_; }
 
     bool are_joined() const { return are_joined_; }
-    /// Of a line of y, unless lines are joined.
+    /// A line of y has so many, unless lines are joined.
     std::int64_t vectors_of_line() const { return line_lanes_ / lanes_; }
     /// The position in the first lane of each vector or, where lines are joined, how many lanes come before it.
     const std::vector<std::int64_t> &places() const { return places_; }
