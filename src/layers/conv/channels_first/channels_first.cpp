@@ -132,15 +132,17 @@ void copy_as_unsigned(const std::uint8_t *from, std::int64_t count, std::uint8_t
         to[i] = from[i] ^ 0x80;
 }
 
-/// The sources of a cell's elements: that of position i is at from[element] + i * stride.
+/// The sources of a cell's elements: that of position i is at from[element] + offset + i * stride.
 using cell_sources = std::array<const std::uint8_t *, 4>;
 
 /// Makes cells of sixteen positions at once.
 template <int stride>
-void make_cells_by(const cell_sources &from, std::int64_t any_stride, std::int64_t elements, std::int64_t positions,
-        std::byte *to) {
+void make_cells_by(const cell_sources &from, std::int64_t offset, std::int64_t any_stride, std::int64_t elements,
+        std::int64_t positions, std::byte *to) {
     for (std::int64_t p = 0; p < positions; p += 16, to += 64) {
-        const auto load = [&](std::size_t i) { return load_bytes<stride>(from[i] + p * any_stride, any_stride); };
+        const auto load = [&](std::size_t i) {
+            return load_bytes<stride>(from[i] + offset + p * any_stride, any_stride);
+        };
         sixteen_bytes cells[4] = {load(0), load(1)};
         if (elements == 4) {
             cells[2] = load(2);
@@ -155,11 +157,11 @@ void make_cells_by(const cell_sources &from, std::int64_t any_stride, std::int64
     }
 }
 
-void make_cells(
-        const cell_sources &from, std::int64_t stride, std::int64_t elements, std::int64_t positions, std::byte *to) {
-    if (stride == 1) return make_cells_by<1>(from, stride, elements, positions, to);
-    if (stride == 2) return make_cells_by<2>(from, stride, elements, positions, to);
-    make_cells_by<3>(from, stride, elements, positions, to);
+void make_cells(const cell_sources &from, std::int64_t offset, std::int64_t stride, std::int64_t elements,
+        std::int64_t positions, std::byte *to) {
+    if (stride == 1) return make_cells_by<1>(from, offset, stride, elements, positions, to);
+    if (stride == 2) return make_cells_by<2>(from, offset, stride, elements, positions, to);
+    make_cells_by<3>(from, offset, stride, elements, positions, to);
 }
 
 /// Where a task is, and its extent.
@@ -260,87 +262,98 @@ class channels_first_convolution final : public accumulator_source {
     void make_all_cells(const task_part &t, const task_size &size, const std::uint8_t *x, std::byte pad,
             workspace::part &own) const {
         const auto line_cells = g_.cells_of_line(size.columns), of_phase = g_.phase_bytes(size);
-        const auto met = g_.lines_met(t.height()), phases = std::ssize(g_.phases);
+        const auto phases = std::ssize(g_.phases), plane_bytes = 4 * line_cells * g_.lines_met(size.lines);
+        const auto lines = lines_met(t, size);
+        const auto positions =
+                g_.are_joined() ? round_up(lines.count * g_.joined_line, 16) : round_up(t.width() + g_.most_shift, 16);
         for (std::int64_t c = 0; c < g_.cells.channel_cells(); ++c)
             for (std::int64_t tap_plane = 0; tap_plane < g_.tap_planes; ++tap_plane) {
                 const auto x_plane = plane_met(t.plane, tap_plane);
-                auto *const to =
-                        own.rows.data() + c * phases * of_phase + 4 * line_cells * tap_plane * g_.lines_met(size.lines);
+                auto *const to = own.rows.data() + c * phases * of_phase + plane_bytes * tap_plane;
                 if (x_plane < 0) {
                     for (std::int64_t phase = 0; phase < phases; ++phase)
-                        fill(to + phase * of_phase, pad, met * line_cells);
+                        fill(to + phase * of_phase, pad, lines.count * line_cells);
                     continue;
                 }
-                const auto from = lines_of(t, size, x + x_plane * g_.x_lines * g_.x_columns, c, pad, own);
+                const auto from = lines_of(lines, x + x_plane * g_.x_lines * g_.x_columns, c, pad, own);
                 if (g_.are_joined()) {
-                    make_cells(from.of_line(0), 1, g_.cells.elements, round_up(met * g_.joined_line, 16), to);
+                    make_cells(from.first, from.offset(0), 1, g_.cells.elements, positions, to);
                     continue;
                 }
-                for (std::int64_t i = 0; i < met; ++i) {
+                for (std::int64_t i = 0; i < lines.count; ++i) {
                     if (!meets_a_tap(i)) continue;
                     for (std::int64_t phase = 0; phase < phases; ++phase) {
                         auto *const cells = to + phase * of_phase + 4 * line_cells * i;
-                        if (!is_in_x(t, i))
+                        if (!lines.is_in_x(i))
                             fill(cells, pad, line_cells);
                         else
-                            make_cells(from.of_line(i, g_.phases[static_cast<std::size_t>(phase)]), g_.stride,
-                                    g_.cells.elements, round_up(t.width() + g_.most_shift, 16), cells);
+                            make_cells(from.first, from.offset(i) + g_.phases[static_cast<std::size_t>(phase)],
+                                    g_.stride, g_.cells.elements, positions, cells);
                     }
                 }
             }
     }
 
-    std::int64_t first_line(const task_part &t) const { return t.lines.begin * g_.line_stride - g_.line_pad; }
-    /// Whether a line that the task meets is in x, not in the padding.
-    bool is_in_x(const task_part &t, std::int64_t line) const {
-        return first_line(t) + line >= 0 && first_line(t) + line < g_.x_lines;
+    /// The lines of a plane of x that a task meets, and the elements of them that its columns do.
+    struct met_lines {
+        std::int64_t begin, count; // from x's first line on; of these [first, end) are in x, not in the padding
+        std::int64_t first, end;
+        parallel::range elements;
+        std::int64_t read; // elements from the first on in the last line that are read where it lies; 0: all are copied
+        bool are_filled;   // copies take their padding anew
+        std::int64_t pitch, channel_pitch; // of copies
+
+        bool is_in_x(std::int64_t i) const { return begin + i >= 0 && begin + i < end; }
+    };
+
+    met_lines lines_met(const task_part &t, const task_size &size) const {
+        const auto begin = t.lines.begin * g_.line_stride - g_.line_pad, count = g_.lines_met(t.height());
+        const auto from = t.columns.begin * g_.stride - g_.p.window.pads_begin.back();
+        const auto to = from + (t.width() - 1) * g_.stride + g_.p.window.covered(g_.p.window.rank() - 1);
+        // Both are the number of lines where all that the task meets is padding.
+        const auto first = std::clamp<std::int64_t>(begin, 0, g_.x_lines);
+        const auto end = std::clamp<std::int64_t>(begin + count, first, g_.x_lines);
+        const bool is_in_place = !g_.p.x_is_signed && !g_.are_joined() && from >= 0 && to <= g_.x_columns;
+        return {begin, count, first, end, {from, to}, is_in_place ? g_.line_elements(t.width()) : 0,
+                size.columns < g_.columns, g_.copied_line(size), g_.copied_elements(size)};
     }
 
-    /// The lines of x that a task meets, from the first element on that its columns meet: where they are, or copies
-    /// with padding.
+    /// From the first element on that a task meets: lines where they are, or copies with padding.
     struct lines_of_cell {
         cell_sources first; // line
         std::int64_t before, pitch;
 
-        cell_sources of_line(std::int64_t line, std::int64_t offset = 0) const {
-            auto result = first;
-            for (auto &source : result)
-                if (source) source += (line - before) * pitch + offset;
-            return result;
-        }
+        /// Of a line. No copy of the sources: vectors loaded from pointers that were just stored wait for these.
+        std::int64_t offset(std::int64_t line) const { return (line - before) * pitch; }
     };
+
+    /// The channel of element k of a cell; beyond the last the last again, which weights of 0 multiply.
+    std::int64_t channel_of(std::int64_t cell, std::int64_t k) const {
+        return g_.cells.of == cells_of::taps ? cell : std::min(cell * g_.cells.elements + k, g_.cells.channels - 1);
+    }
 
     /// x: the plane in the group's first channel. All lines are copied before cells are made: vectors that are loaded
     /// right after their bytes were stored wait for these.
-    lines_of_cell lines_of(const task_part &t, const task_size &size, const std::uint8_t *x, std::int64_t cell,
-            std::byte pad, workspace::part &own) const {
-        const auto begin = t.columns.begin * g_.stride - g_.p.window.pads_begin.back();
-        const parallel::range elements {
-                begin, begin + (t.width() - 1) * g_.stride + g_.p.window.covered(g_.p.window.rank() - 1)};
-        const auto met = g_.lines_met(t.height());
-        // These are lines of x; both are their number where all that the task meets is padding.
-        const auto first = std::clamp<std::int64_t>(first_line(t), 0, g_.x_lines);
-        const auto end = std::clamp<std::int64_t>(first_line(t) + met, first, g_.x_lines);
-        const auto *const end_of_lines =
-                reinterpret_cast<const std::byte *>(x + (g_.cells.channels - 1) * g_.x_elements + end * g_.x_columns);
-        const bool is_in_place = !g_.p.x_is_signed && !g_.are_joined() && begin >= 0 && elements.end <= g_.x_columns
-                && own.end - end_of_lines >= g_.line_elements(t.width());
-        lines_of_cell result {
-                {}, is_in_place ? first - first_line(t) : 0, is_in_place ? g_.x_columns : g_.copied_line(size)};
+    lines_of_cell lines_of(
+            const met_lines &met, const std::uint8_t *x, std::int64_t cell, std::byte pad, workspace::part &own) const {
+        const auto channels = copied_channels();
+        const auto last = channel_of(cell, channels - 1) * g_.x_elements + (met.end - 1) * g_.x_columns;
+        const bool is_in_place = met.read > 0
+                && own.end - reinterpret_cast<const std::byte *>(x) >= last + met.elements.begin + met.read;
+        lines_of_cell result {{}, is_in_place ? met.first - met.begin : 0, is_in_place ? g_.x_columns : met.pitch};
         auto *const copies = reinterpret_cast<std::uint8_t *>(own.padding.data());
-        for (std::int64_t k = 0; k < copied_channels(); ++k) {
-            const auto channel = g_.cells.of == cells_of::taps
-                    ? cell
-                    : std::min(cell * g_.cells.elements + k, g_.cells.channels - 1); // beyond the last: by weights of 0
-            const auto *const plane = x + channel * g_.x_elements;
-            auto *const copy = copies + k * g_.copied_elements(size);
-            result.first[static_cast<std::size_t>(k)] = is_in_place ? plane + first * g_.x_columns + begin : copy;
-            for (std::int64_t i = 0; i < met && !is_in_place; ++i) {
-                auto *const line = copy + i * result.pitch;
+        for (std::int64_t k = 0; k < channels; ++k) {
+            const auto *const plane = x + channel_of(cell, k) * g_.x_elements;
+            auto *const copy = copies + k * met.channel_pitch;
+            result.first[static_cast<std::size_t>(k)] =
+                    is_in_place ? plane + met.first * g_.x_columns + met.elements.begin : copy;
+            for (std::int64_t i = 0; i < met.count && !is_in_place; ++i) {
+                auto *const line = copy + i * met.pitch;
                 // Where all columns are met each line leaves the same padding at its ends.
-                if ((g_.are_joined() && !is_in_x(t, i)) || size.columns < g_.columns)
-                    std::memset(line, std::to_integer<int>(pad), static_cast<std::size_t>(elements.end - begin));
-                if (is_in_x(t, i)) copy_elements(plane + (first_line(t) + i) * g_.x_columns, elements, line);
+                if ((g_.are_joined() && !met.is_in_x(i)) || met.are_filled)
+                    std::memset(line, std::to_integer<int>(pad),
+                            static_cast<std::size_t>(met.elements.end - met.elements.begin));
+                if (met.is_in_x(i)) copy_elements(plane + (met.begin + i) * g_.x_columns, met.elements, line);
             }
         }
         if (g_.cells.of == cells_of::taps)
