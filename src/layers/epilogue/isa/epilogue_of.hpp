@@ -459,13 +459,18 @@ void compute_planes(const epilogue &by, const fused_post_ops &first, const plane
     }
 }
 
-/// The inner loop runs along the dense dimension of y. Where that is the channels, a tile lies along them as far as it
-/// fills them: it then reads and writes memory in order, and one position fills it.
+/// The inner loop runs along the dense dimension of y: along positions where y is channels first, as the next lines of
+/// all channels are in as many pages. Where channels are dense, a tile lies along them as far as it fills them: it then
+/// reads and writes memory in order, and one position fills it.
 template <fused_post_ops::ending what, typename V>
 void compute_rows(const epilogue &by, const fused_post_ops &first, const rows_of_sums &rows, parallel::range positions,
         parallel::range channels) {
-    if (rows.channel_stride != 1)
-        return compute_tiles<what, V, tiling::positions>(by, first, rows, positions, channels);
+    if (rows.channel_stride != 1) {
+        for (auto c = channels.begin; c < channels.end; c += V::lanes)
+            compute_tiles<what, V, tiling::positions>(
+                    by, first, rows, positions, {c, std::min<std::int64_t>(c + V::lanes, channels.end)});
+        return;
+    }
     const auto whole = (channels.end - channels.begin) / tile_width<V> * tile_width<V>,
                rest = channels.end - channels.begin - whole;
     // A tile that overlaps the previous one computes some results twice, but may replace many tiles.
