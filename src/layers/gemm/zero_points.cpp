@@ -33,15 +33,22 @@ void sum_rows(const panel_product &p, const indirect_rows &x, parallel::range ro
 void fold_zero_point_into_bias(std::span<const std::int32_t> weight_sums, std::int32_t x_zero_point,
         std::span<const std::int32_t> bias, std::vector<std::int32_t> &result) {
     if (x_zero_point == 0 && bias.empty()) return result.clear();
-    const auto count = weight_sums.size();
-    result.assign(count, bias.empty() ? 0 : bias.front());
-    if (bias.size() > 1) std::ranges::copy(bias, result.begin());
+    result.resize(weight_sums.size());
     const auto factor = static_cast<std::uint32_t>(x_zero_point);
-    auto *const to = result.data();
-    const auto *const sums = weight_sums.data();
-    for (std::size_t c = 0; c < count; ++c)
-        to[c] = static_cast<std::int32_t>(
-                static_cast<std::uint32_t>(to[c]) - factor * static_cast<std::uint32_t>(sums[c]));
+    // One pass, as a row by many columns spends a tenth of its time here.
+    const auto fold = [&, to = result.data(), sums = weight_sums.data(), count = result.size()](auto bias_of) {
+        for (std::size_t c = 0; c < count; ++c)
+            to[c] = static_cast<std::int32_t>(bias_of(c) - factor * static_cast<std::uint32_t>(sums[c]));
+    };
+    if (bias.size() > 1)
+        fold([of = bias.data()](std::size_t c) { return static_cast<std::uint32_t>(of[c]); });
+    else
+        fold([one = bias.empty() ? 0U : static_cast<std::uint32_t>(bias.front())](std::size_t) { return one; });
+}
+
+void multiply(std::span<const float> factors, float scale, float *to) {
+    for (std::size_t i = 0; i < factors.size(); ++i)
+        to[i] = scale * factors[i];
 }
 
 } // namespace dynquant::layers

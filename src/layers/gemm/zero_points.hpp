@@ -1,4 +1,4 @@
-// The terms of zero points in integer sums. All arithmetic wraps modulo 2^32.
+// The terms of zero points in integer sums, and what runs prepare for each column. Integers wrap modulo 2^32.
 #pragma once
 
 #include <cstdint>
@@ -24,5 +24,8 @@ void sum_rows(const panel_product &p, const indirect_rows &x, parallel::range ro
 /// bias: none, one, or one for each channel.
 void fold_zero_point_into_bias(std::span<const std::int32_t> weight_sums, std::int32_t x_zero_point,
         std::span<const std::int32_t> bias, std::vector<std::int32_t> &result);
+
+/// Gives scale * factors, as many as there are.
+void multiply(std::span<const float> factors, float scale, float *to);
 
 } // namespace dynquant::layers

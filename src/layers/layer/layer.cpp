@@ -205,8 +205,7 @@ sums_ending layer::ending_for(const parameters &of_x, std::vector<float> &memory
     if (d_.post_ops.front().what != post_op_kind::scale) return ending;
     const parallel::float_control control;
     auto *const factors = workspace::ensure_size(memory, factors_.size());
-    for (std::size_t i = 0; i < factors_.size(); ++i)
-        factors[i] = of_x.scales.front() * factors_[i];
+    multiply(factors_, of_x.scales.front(), factors);
     ending.factors = factors;
     return ending;
 }
