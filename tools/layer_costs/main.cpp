@@ -155,7 +155,8 @@ void count_integer() {
         p.available = environment::usable_features();
         p.batch = 1;
         p.groups = of["groups"];
-        p.w_zero_points = {1};
+        const bool w_is_signed = of["weights"] == "int8";
+        if (!w_is_signed) p.w_zero_points = {1}; // int8 weights are symmetric
         p.is_channels_first = w.size() > 2;
         p.channels = x[1];
         p.filters = w[p.is_channels_first ? 0 : 1];
@@ -168,7 +169,7 @@ void count_integer() {
             p.window = window_of_products(x[0]);
         }
         std::cout << nlohmann::json {{"here", least_cost(p)}, {"in_ort", onnxruntime::counts_in_ort(p)},
-                {"left", onnxruntime::costs_less_in_ort(p, of["weights"] == "int8")}}
+                {"left", onnxruntime::costs_less_in_ort(p, w_is_signed)}}
                   << '\n';
     }
 }

@@ -41,10 +41,16 @@ struct constants_of_kinds {
 };
 
 // `scripts/measure integer_costs` prints these rows, those of ONNX Runtime in the unit of conv/cost.cpp's.
-constexpr constants_of_kinds with_vnni = {
-        // Not measured by it: VNNI. They leave what thresholds from a Zen 4 left, but for 1, 5 and 15 % of layers near
-        // these: up to 2^20 int8 weights; up to 4096 uint8 weights, or rows of them up to 16; one tap of up to 128
-        // channels, or 12 filters and more in a group, of up to 32 weights.
+constexpr constants_of_kinds with_avx512_vnni = {
+        // Zen 4; 2026-11-29; ONNX Runtime 1.32.
+        {7130, {7300, 0, 0.0555, 0.0515, 0.104, 0, 0, 0.465}},
+        {8530, {8660, 0, 0.215, 0, 0.171, 0, 0, 0.994}},
+        {3110, {3000, 78.5, 0.127, 0.154, 0.0136, 0.0415, 5.89, 0.11}},
+};
+constexpr constants_of_kinds with_avx_vnni = {
+        // Not measured by it: AVX-VNNI. They leave what thresholds from a Zen 4 with AVX-512 left, but for 1, 5 and 15 %
+        // of layers near these: up to 2^20 int8 weights; up to 4096 uint8 weights, or rows of them up to 16; one tap of
+        // up to 128 channels, or 12 filters and more in a group, of up to 32 weights.
         {1180, {473, 0, 0.0695, 0.0384, 0.00254, 0, 0, 0.656}},
         {2250, {2590, 0, 0, 0.691, 0, 0, 0, 0.621}},
         {2610, {2770, 4.06, 0.115, 0.0475, 0.0596, 0.108, 3.66, 0}},
@@ -64,7 +70,7 @@ constexpr constants_of_kinds with_halves = {
         {2700, {2730, 56.3, 0.142, 0.204, 0.0577, 0, 5.14, 0.0979}},
 };
 constexpr targets::candidate<const constants_of_kinds *> classes[] = {
-        {targets::avx512_vnni, &with_vnni}, {targets::avx2_vnni, &with_vnni},
+        {targets::avx512_vnni, &with_avx512_vnni}, {targets::avx2_vnni, &with_avx_vnni},
         {targets::avx2 | targets::feature::ymm_in_halves, &with_halves}, {targets::avx2, &without_vnni},
         {targets::none, &with_halves}, // leaves uint8 products to ONNX Runtime's vectors
 };
