@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "elements/small_float.hpp"
@@ -222,27 +223,41 @@ struct fused_post_ops {
     }
 };
 
+/// What these take of a tile: with tiling::one_channel it is the same for all tiles, and stays in registers.
+template <typename V, tiling of>
+struct fused_parameters {
+    [[gnu::always_inline]] fused_parameters(const fused_post_ops &first, const tile<V, of> &t)
+        : factor(first.factor, t)
+        , summand(first.summand, t)
+        , x_scale(V::splat(*first.x_scales))
+        , lower(V::splat(first.lower))
+        , upper(V::splat(first.upper))
+        , slope(V::splat(first.slope))
+        , offset(V::splat(first.offset)) {}
+
+    parameter<V, of> factor, summand;
+    typename V::reals x_scale, lower, upper, slope, offset;
+};
+
 template <fused_post_ops::ending what, typename V, tiling of>
-[[gnu::always_inline]] inline void apply(const epilogue &by, const fused_post_ops &first, tile<V, of> &t) {
+[[gnu::always_inline]] inline void apply(
+        const epilogue &by, const fused_post_ops &first, fused_parameters<V, of> p, tile<V, of> &t) {
     using ending = fused_post_ops::ending;
     using reals = typename V::reals;
-    const parameter<V, of> factor(first.factor, t), summand(first.summand, t);
-    const auto lower = V::splat(first.lower), upper = V::splat(first.upper);
-    const auto slope = V::splat(first.slope), offset = V::splat(first.offset);
-    const auto clip = [=](reals x) { return V::min(upper, V::max(lower, x)); };
-    const auto finish = [=](reals x) {
+    const auto clip = [&](reals x) { return V::min(p.upper, V::max(p.lower, x)); };
+    const auto finish = [&](reals x) {
         if constexpr (what == ending::clip)
             return clip(x);
         else
-            return clip(x * slope + offset) * x;
+            return clip(x * p.slope + p.offset) * x;
     };
     if constexpr (of == tiling::channels) // as joined rows are
         if (by.first_rows && first.x_scales == by.x_scales)
             return for_each_vector<V, of>(t, [&](reals sum, int i) {
-                return finish(sum * (of_rows<V, of>(by.x_scales, by, t, i) * factor.at(i)) + summand.at(i));
+                return finish(sum * (of_rows<V, of>(by.x_scales, by, t, i) * p.factor.at(i)) + p.summand.at(i));
             });
-    const auto x_scale = V::splat(*first.x_scales);
-    for_each_vector<V, of>(t, [&](reals sum, int i) { return finish(sum * (x_scale * factor.at(i)) + summand.at(i)); });
+    for_each_vector<V, of>(
+            t, [&](reals sum, int i) { return finish(sum * (p.x_scale * p.factor.at(i)) + p.summand.at(i)); });
 }
 
 template <fused_post_ops::ending what, typename V, tiling of>
@@ -320,6 +335,20 @@ struct place_in_y {
     std::int64_t at, rows, stride, length; // rows: of them so many vectors are in y; length: elements of each
     bool is_transposed = false;
 
+    /// Vector i begins at first(y)[of_vector(i)]. Along memory its distance is part of the instruction.
+    template <typename T>
+    [[gnu::always_inline]] T *first(T *y) const {
+        return of == tiling::positions ? y : y + at;
+    }
+    [[gnu::always_inline]] std::int64_t of_vector(std::int64_t i) const {
+        return of == tiling::positions ? at + i * stride : i * V::lanes;
+    }
+
+    /// Whether all vectors are whole.
+    [[gnu::always_inline]] bool is_whole() const {
+        return of != tiling::positions || (rows >= vectors<V, of> && length >= V::lanes);
+    }
+
     /// at: the element of y of the tile's first position and channel. channels: how many each vector has.
     [[gnu::always_inline]] place_in_y(
             const rows_of_sums &y, const tile<V, of> &t, std::int64_t channels, std::int64_t first)
@@ -343,27 +372,28 @@ template <typename V, tiling of>
 [[gnu::always_inline]] inline void add_tensor(const float *tensor, const place_in_y<V, of> &p, tile<V, of> &t) {
     using reals = typename V::reals;
     const auto some = V::first_lanes(p.length);
+    const auto *const first = p.first(tensor);
     vectors_of_tile<V, of> summands;
     unroll<vectors<V, of>>([&](int i) __attribute__((always_inline)) {
-        summands[i] = V::load(tensor + p.at + std::min<std::int64_t>(i, p.rows - 1) * p.stride, some);
+        summands[i] = V::load(first + p.of_vector(std::min<std::int64_t>(i, p.rows - 1)), some);
     });
     if constexpr (can_be_transposed<V, of>)
         if (p.is_transposed) V::transpose_reals(summands);
     for_each_vector<V, of>(t, [&](reals x, int i) { return x + summands[i]; });
 }
 
-/// f stores one vector at an element of y.
+/// f stores one vector at an element from place_in_y::first() on.
 template <typename V, tiling of, typename F>
 [[gnu::always_inline]] inline void store_by(F f, const place_in_y<V, of> &p, tile<V, of> &t) {
     if constexpr (can_be_transposed<V, of>)
         if (p.is_transposed) V::transpose_reals(t.x);
-    if (p.rows >= vectors<V, of> && p.length >= V::lanes) {
+    if (p.is_whole()) {
         const auto all = V::first_lanes(V::lanes);
-        unroll<vectors<V, of>>([&](int i) __attribute__((always_inline)) { f(p.at + i * p.stride, all, t.x[i]); });
+        unroll<vectors<V, of>>([&](int i) __attribute__((always_inline)) { f(p.of_vector(i), all, t.x[i]); });
     } else {
         const auto some = V::first_lanes(p.length);
         unroll<vectors<V, of>>([&](int i) __attribute__((always_inline)) {
-            if (i < p.rows) f(p.at + i * p.stride, some, t.x[i]);
+            if (i < p.rows) f(p.of_vector(i), some, t.x[i]);
         });
     }
 }
@@ -373,13 +403,13 @@ template <typename V, tiling of>
     using mask = typename V::mask;
     using reals = typename V::reals;
     if (result == result_type::bytes) {
-        auto *const bytes = static_cast<std::byte *>(y);
+        auto *const bytes = p.first(static_cast<std::byte *>(y));
         store_by<V, of>(
                 [=](std::int64_t i, const mask &m, reals x)
                         __attribute__((always_inline)) { V::store_low_bytes(bytes + i, m, V::to_integers(x)); },
                 p, t);
     } else {
-        auto *const floats = static_cast<float *>(y);
+        auto *const floats = p.first(static_cast<float *>(y));
         store_by<V, of>(
                 [=](std::int64_t i, const mask &m, reals x)
                         __attribute__((always_inline)) { V::store(floats + i, m, x); },
@@ -399,6 +429,13 @@ void compute_tiles(const epilogue &by, const fused_post_ops &first, const rows_o
     vectors_of_tile<V, of> saved = {};
     const std::int64_t step = of == tiling::positions ? vectors<V, of> : 1,
                        width = of == tiling::positions ? V::lanes : tile_width<V>;
+    constexpr bool is_fused = what != fused_post_ops::ending::none, are_shared = is_fused && of == tiling::one_channel;
+    struct nothing {
+        nothing(const fused_post_ops &, const tile<V, of> &) {}
+    };
+    // All tiles of a plane take the same parameters.
+    [[maybe_unused]] const std::conditional_t<are_shared, fused_parameters<V, of>, nothing> shared(
+            first, tile<V, of> {0, 0, plane, V::first_lanes(V::lanes), {}});
     for (auto p = positions.begin; p < positions.end; p += step)
         for (auto c = channels.begin; c < channels.end; c += width) {
             tile<V, of> t;
@@ -408,7 +445,10 @@ void compute_tiles(const epilogue &by, const fused_post_ops &first, const rows_o
             t.channel = of == tiling::one_channel ? plane : c;
             t.channels = V::first_lanes(count);
             load<V, of>(by, rows, p * rows.channels + c, t);
-            if constexpr (what != fused_post_ops::ending::none) apply<what, V, of>(by, first, t);
+            if constexpr (are_shared)
+                apply<what, V, of>(by, first, shared, t);
+            else if constexpr (is_fused)
+                apply<what, V, of>(by, first, {first, t}, t);
             const place_in_y<V, of> place(rows, t, count, p * rows.position_stride + c * rows.channel_stride);
             for (const auto &s : first.rest)
                 if (s.what == post_op_kind::add_tensor)
