@@ -46,8 +46,8 @@ constexpr targets::candidate<const constants_of_kinds *> classes[] = {
         {targets::avx2 | targets::feature::ymm_in_halves, &of_halves},
         {targets::none, &of_whole_vectors},
 };
-// Costs of windows are less exact, and what is slower is not to be claimed.
-constexpr double windows_margin = 1.12, few_positions_margin = 1.05;
+// What is slower is not to be claimed, and costs of windows are less exact.
+constexpr double margin = 1.03, windows_margin = 1.12, few_positions_margin = 1.05;
 
 constexpr std::int64_t tile_rows = 6; // layers::weight_only_tile_rows
 
@@ -128,7 +128,7 @@ bool costs_less_in_ort(const weight_only_extents &e, targets::features available
         return cost(counts.in_ort, takes.in_ort) < cost(counts.here, takes.here) * margin;
     };
     const auto &of = *targets::pick(available, classes);
-    if (!e.has_windows) return costs_less(e.is_convolution ? of.convolutions : of.products, 1);
+    if (!e.has_windows) return costs_less(e.is_convolution ? of.convolutions : of.products, margin);
     return has_vectors_of_positions(e, available) ? costs_less(of.windows, windows_margin)
                                                   : costs_less(of.few_positions, few_positions_margin);
 }
