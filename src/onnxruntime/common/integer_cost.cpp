@@ -48,9 +48,9 @@ constexpr constants_of_kinds with_avx512_vnni = {
         {3110, {3000, 78.5, 0.127, 0.154, 0.0136, 0.0415, 5.89, 0.11}},
 };
 constexpr constants_of_kinds with_avx_vnni = {
-        // Not measured by it: AVX-VNNI. They leave what thresholds from a Zen 4 with AVX-512 left, but for 1, 5 and 15 %
-        // of layers near these: up to 2^20 int8 weights; up to 4096 uint8 weights, or rows of them up to 16; one tap of
-        // up to 128 channels, or 12 filters and more in a group, of up to 32 weights.
+        // Not measured by it: AVX-VNNI. They leave what thresholds from a Zen 4 with AVX-512 left, but for 1, 5 and
+        // 15 % of layers near these: up to 2^20 int8 weights; up to 4096 uint8 weights, or rows of them up to 16; one
+        // tap of up to 128 channels, or 12 filters and more in a group, of up to 32 weights.
         {1180, {473, 0, 0.0695, 0.0384, 0.00254, 0, 0, 0.656}},
         {2250, {2590, 0, 0, 0.691, 0, 0, 0, 0.621}},
         {2610, {2770, 4.06, 0.115, 0.0475, 0.0596, 0.108, 3.66, 0}},
