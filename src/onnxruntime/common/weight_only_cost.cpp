@@ -47,7 +47,7 @@ constexpr targets::candidate<const constants_of_kinds *> classes[] = {
         {targets::none, &of_whole_vectors},
 };
 // What is slower is not to be claimed, and costs of windows are less exact.
-constexpr double margin = 1.03, windows_margin = 1.12, few_positions_margin = 1.05;
+constexpr double one_tap_margin = 1.03, windows_margin = 1.12, few_positions_margin = 1.05;
 
 constexpr std::int64_t tile_rows = 6; // layers::weight_only_tile_rows
 
@@ -128,7 +128,7 @@ bool costs_less_in_ort(const weight_only_extents &e, targets::features available
         return cost(counts.in_ort, takes.in_ort) < cost(counts.here, takes.here) * margin;
     };
     const auto &of = *targets::pick(available, classes);
-    if (!e.has_windows) return costs_less(e.is_convolution ? of.convolutions : of.products, margin);
+    if (!e.has_windows) return costs_less(e.is_convolution ? of.convolutions : of.products, one_tap_margin);
     return has_vectors_of_positions(e, available) ? costs_less(of.windows, windows_margin)
                                                   : costs_less(of.few_positions, few_positions_margin);
 }

@@ -313,7 +313,8 @@ class channels_first_convolution final : public accumulator_source {
         // Both are the number of lines where all that the task meets is padding.
         const auto first = std::clamp<std::int64_t>(begin, 0, g_.x_lines);
         const auto end = std::clamp<std::int64_t>(begin + count, first, g_.x_lines);
-        const bool is_in_place = !g_.p.x_is_signed && !g_.are_joined() && from >= 0 && to <= g_.x_columns;
+        const bool is_in_place =
+                first < end && !g_.p.x_is_signed && !g_.are_joined() && from >= 0 && to <= g_.x_columns;
         return {begin, count, first, end, {from, to}, is_in_place ? g_.line_elements(t.width()) : 0,
                 size.columns < g_.columns, g_.copied_line(size), g_.copied_elements(size)};
     }
