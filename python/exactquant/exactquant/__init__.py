@@ -23,7 +23,7 @@ Wrong arguments raise ValueError, wrong types TypeError, with what was expected 
 Functions may be called on many threads at once and release the interpreter's lock while they compute.
 """
 
-from . import formats
+from . import formats, gguf
 from ._core import VERSION as __version__
 from ._core import best_isa, dequantize, get_threads, presets, quantize, quantize_dynamic, set_threads
 from .formats import (
@@ -33,7 +33,7 @@ from .packing import pack, unpack
 
 __all__ = (
     "__version__", "capabilities", "dequantize", "error", "from_int8_per_token", "from_mxfp4", "from_mxfp6", "from_mxfp8",
-    "from_nvfp4", "get_threads", "int8_per_token", "mxfp4", "mxfp6", "mxfp8", "nvfp4", "pack", "presets", "quantize",
+    "from_nvfp4", "get_threads", "gguf", "int8_per_token", "mxfp4", "mxfp6", "mxfp8", "nvfp4", "pack", "presets", "quantize",
     "quantize_dynamic", "set_threads", "unpack")  # fmt: skip
 
 

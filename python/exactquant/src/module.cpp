@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 
 #include "dynquant/version.hpp"
+#include "ggml.hpp"
 #include "statements.hpp"
 #include "threads.hpp"
 
@@ -20,6 +21,21 @@ void translate(const std::exception_ptr &thrown, void *) {
                                                                         : PyExc_ValueError,
                 e.what());
     }
+}
+
+/// The type of that name, which exactquant/gguf.py has checked, as it has the arrays: they are dense, and fit.
+const ggml::block_type &ggml_type(std::string_view name) {
+    for (const auto &type : ggml::types())
+        if (type.name == name) return type;
+    throw nb::value_error("qtype: unknown");
+}
+
+nb::dict ggml_types() {
+    nb::dict result;
+    for (const auto &type : ggml::types())
+        result[nb::str(type.name.data(), type.name.size())] =
+                nb::make_tuple(type.elements, type.bytes, type.quantize != nullptr);
+    return result;
 }
 
 } // namespace
@@ -68,6 +84,21 @@ NB_MODULE(_core, m) {
             nb::arg("block_size") = 0, nb::arg("preset") = "onnx", nb::arg("scale_dtype").none() = nb::none(),
             nb::arg("saturate") = true, nb::arg("global_scale").none() = nb::none(), nb::arg("out").none() = nb::none(),
             nb::arg("threads") = 0);
+    m.def("ggml_types", ggml_types);
+    m.def("ggml_quantize", [](const std::string &name, nb::handle x, nb::handle out, int threads) {
+        const auto &type = ggml_type(name);
+        const array from(x, "data"), to(out, "out", true);
+        const nb::gil_scoped_release release;
+        ggml::quantize(type, reinterpret_cast<const float *>(from.data), from.elements / type.elements,
+                reinterpret_cast<std::uint8_t *>(to.data), threads);
+    });
+    m.def("ggml_dequantize", [](const std::string &name, nb::handle data, nb::handle out, int threads) {
+        const auto &type = ggml_type(name);
+        const array from(data, "data"), to(out, "out", true);
+        const nb::gil_scoped_release release;
+        ggml::dequantize(type, reinterpret_cast<const std::uint8_t *>(from.data), from.elements / type.bytes,
+                reinterpret_cast<float *>(to.data), threads);
+    });
     m.def("presets", presets);
     m.def("best_isa", [] { return dynquant::to_string(dynquant::best_isa()); });
     m.def("set_threads", [](int count) {

@@ -1,0 +1,122 @@
+"""ggml's blocks, of which GGUF files consist: scales and codes lie side by side in bytes.
+
+``quantize`` and ``dequantize`` have the signatures of those in the package gguf (llama.cpp's gguf-py), and give the same bytes and
+floats for finite x, so that a program need only change its import:
+
+>>> import numpy, exactquant
+>>> x = numpy.linspace(-1, 1, 64, dtype=numpy.float32).reshape(1, 64)
+>>> blocks = exactquant.gguf.quantize(x, "Q8_0")
+>>> blocks.shape, blocks.dtype.name
+((1, 68), 'uint8')
+>>> float(abs(exactquant.gguf.dequantize(blocks, "Q8_0") - x).max()) < 0.005
+True
+
+Blocks of 32 elements, b bytes each; d and m are float16, s is E8M0, the codes of elements i and i + 16 share a byte, the first in its low
+bits:
+
+====== == =================================== =============================================================
+type   b  bytes                               formula
+====== == =================================== =============================================================
+Q4_0   18 d, 16 of codes                      d = x[j] / -8 of the largest abs(x[j]); x = d * (code - 8)
+Q4_1   20 d, m, 16 of codes                   m = min(x), d = (max(x) - m) / 15; x = d * code + m
+Q5_0   22 d, 32 fifth bits, 16 of codes       d = x[j] / -16; x = d * (code - 16)
+Q5_1   24 d, m, 32 fifth bits, 16 of codes    d = (max(x) - m) / 31; x = d * code + m
+Q8_0   34 d, 32 codes of int8                 d = max(abs(x)) / 127, halves away from zero; x = code * d
+Q8_1   36 d, sum of codes times d, 32 codes   as Q8_0
+MXFP4  17 s, 16 of codes of E2M1              s = 2 ** (floor(log2(max(abs(x)))) - 2), the nearest code, of two the smaller
+NVFP4  36 four scales of E4M3, 32 of codes    of 64 elements, 16 for each scale; dequantize alone, as in gguf
+BF16   2  one element                         to nearest, ties to even
+F16    2  one element                         to nearest, ties to even
+F32    4  one element                         copied
+====== == =================================== =============================================================
+
+Q8_1 is not in the package gguf, but in ggml. The types with K and I in their names are in neither function yet.
+"""
+
+import typing
+
+import numpy
+
+from ._core import ggml_dequantize, ggml_quantize, ggml_types
+
+_PLAIN = {"F32": numpy.float32, "F16": numpy.float16}
+_BLOCKS: dict[str, tuple[int, int, bool]] = ggml_types()  # elements, bytes, whether it can be quantized to
+TYPES = (*_BLOCKS, *_PLAIN)
+
+
+def _name_of(qtype: typing.Any, quantizes: bool) -> str:
+    name = qtype if isinstance(qtype, str) else getattr(qtype, "name", None)
+    if not isinstance(name, str):
+        raise TypeError(f"qtype: expected a name such as 'Q8_0', or gguf.GGMLQuantizationType's, given {type(qtype).__name__}")
+    if name not in _PLAIN and not (name in _BLOCKS and (_BLOCKS[name][2] or not quantizes)):
+        known = [t for t in TYPES if t in _PLAIN or _BLOCKS[t][2] or not quantizes]
+        raise NotImplementedError(f"qtype: expected one of {', '.join(known)}, given {name}")
+    return name
+
+
+def _checked_last(shape: tuple[int, ...], fills: int, what: str, unit: str) -> int:
+    if not shape or shape[-1] % fills:
+        raise ValueError(f"{what}: expected a last dimension of {fills} {unit} times any number, given shape {shape}")
+    return shape[-1] // fills
+
+
+def _result(out: numpy.ndarray | None, shape: tuple[int, ...], dtype: type) -> numpy.ndarray:
+    if out is None:
+        return numpy.empty(shape, dtype)
+    if not isinstance(out, numpy.ndarray) or out.dtype != dtype:
+        raise TypeError(f"out: expected an array of {numpy.dtype(dtype)}, given {getattr(out, 'dtype', type(out).__name__)}")
+    if out.shape != shape or not out.flags.c_contiguous or not out.flags.writeable:
+        raise ValueError(f"out: expected a dense, writable array of shape {shape}, given shape {out.shape}"
+                         f"{'' if out.flags.c_contiguous else ', not dense'}{'' if out.flags.writeable else ', read-only'}")  # fmt: skip
+    return out
+
+
+def _checked_apart(out: numpy.ndarray, given: numpy.ndarray, what: str) -> None:
+    if numpy.may_share_memory(out, given):
+        raise ValueError(f"out: expected memory apart from {what}, given memory that both share")
+
+
+def quantize(data: numpy.ndarray, qtype: typing.Any, *, out: numpy.ndarray | None = None, threads: int = 0) -> numpy.ndarray:
+    """The blocks of `data`, shape (..., n), as uint8, shape (..., n / elements of a block * bytes of one).
+
+    data: float32, dense; other floats and orders are copied first. qtype: a name, or gguf.GGMLQuantizationType's member. out: takes the
+    result. F32 and F16 give arrays of float32 and float16, as in gguf.
+    """
+    name = _name_of(qtype, quantizes=True)
+    data = numpy.asarray(data)
+    if data.dtype.kind not in "fV":  # of V are ml_dtypes'
+        raise TypeError(f"data: expected floats, given {data.dtype}")
+    if name in _PLAIN:
+        converted = data.astype(_PLAIN[name], copy=False)
+        if out is None:
+            return converted
+        numpy.copyto(_result(out, converted.shape, _PLAIN[name]), converted)
+        return out
+    x = numpy.ascontiguousarray(data, numpy.float32)
+    elements, size, _ = _BLOCKS[name]
+    blocks = _checked_last(data.shape, elements, "data", "elements")
+    result = _result(out, (*x.shape[:-1], blocks * size), numpy.uint8)
+    _checked_apart(result, x, "data")
+    ggml_quantize(name, x, result, threads)
+    return result
+
+
+def dequantize(data: numpy.ndarray, qtype: typing.Any, *, out: numpy.ndarray | None = None, threads: int = 0) -> numpy.ndarray:
+    """The float32 elements of blocks: the inverse of quantize(). data: any type, of which the bytes count, shape (..., bytes)."""
+    name = _name_of(qtype, quantizes=False)
+    data = numpy.asarray(data, order="C")  # ascontiguousarray would make a scalar an array
+    if data.ndim == 0:
+        raise ValueError("data: expected blocks along the last dimension, given a scalar")
+    if name in _PLAIN:
+        reals = data.view(_PLAIN[name]).astype(numpy.float32, copy=False)
+        if out is None:
+            return reals
+        numpy.copyto(_result(out, reals.shape, numpy.float32), reals)
+        return out
+    given = data.view(numpy.uint8)
+    elements, size, _ = _BLOCKS[name]
+    blocks = _checked_last(given.shape, size, "data", "bytes")
+    result = _result(out, (*given.shape[:-1], blocks * elements), numpy.float32)
+    _checked_apart(result, given, "data")
+    ggml_dequantize(name, given, result, threads)
+    return result

@@ -1,0 +1,417 @@
+// The formulas are those of ggml (ggml-quants.c, quantize_row_*_ref and dequantize_row_*) and of its Python package
+// gguf, in float32, each operation rounded. Loops of 32 have constant counts, so that compilers make vectors of them.
+#include "ggml.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "elements/small_float.hpp"
+#include "parallel/parallel.hpp"
+
+// A copy of a function for each set of instructions, of which the loader takes the best. Rounding is the same: no copy
+// contracts products and sums.
+#if defined(__x86_64__)
+#define EXACTQUANT_LOOPS [[gnu::target_clones("default", "arch=haswell", "arch=skylake-avx512"), gnu::flatten]]
+#else
+#define EXACTQUANT_LOOPS [[gnu::flatten]]
+#endif
+
+namespace exactquant::ggml {
+namespace {
+
+using dynquant::float16;
+
+constexpr std::int64_t block = 32;
+constexpr int half = 16; // the codes of elements i and i + 16 share a byte
+
+using values = std::array<float, block>;
+using codes = std::array<std::int32_t, block>;
+
+[[gnu::always_inline]] inline values load(const float *x) {
+    values v;
+    std::memcpy(v.data(), x, sizeof v);
+    return v;
+}
+
+[[gnu::always_inline]] inline void store_half(std::uint8_t *to, float value) {
+    const auto bits = float16::from(value).bits;
+    std::memcpy(to, &bits, sizeof bits);
+}
+
+[[gnu::always_inline]] inline float load_half(const std::uint8_t *from) {
+    float16 half_value;
+    std::memcpy(&half_value.bits, from, sizeof half_value.bits);
+    return half_value.value();
+}
+
+/// The largest magnitude. Floats without their sign are ordered as their bits are, and maxima of integers are vectors.
+[[gnu::always_inline]] inline float largest_magnitude(const values &x) {
+    std::int32_t most = 0;
+    for (const auto v : x)
+        most = std::max(most, std::bit_cast<std::int32_t>(v) & 0x7fffffff);
+    return std::bit_cast<float>(most);
+}
+
+/// The first element of the largest magnitude.
+[[gnu::always_inline]] inline float first_largest(const values &x) {
+    const auto most = largest_magnitude(x);
+    std::int32_t first = block - 1;
+    for (std::int32_t i = 0; i < block; ++i) {
+        const auto at = std::fabs(x[static_cast<std::size_t>(i)]) == most ? i : block - 1;
+        first = std::min<std::int32_t>(first, static_cast<std::int32_t>(at));
+    }
+    return x[static_cast<std::size_t>(first)];
+}
+
+/// Bits that are ordered as floats are, and back.
+[[gnu::always_inline]] inline std::int32_t ordered(std::int32_t bits) {
+    return bits ^ ((bits >> 31) & 0x7fffffff);
+}
+
+struct extremes {
+    float least, most;
+};
+
+[[gnu::always_inline]] inline extremes extremes_of(const values &x) {
+    auto least = std::numeric_limits<std::int32_t>::max(), most = std::numeric_limits<std::int32_t>::min();
+    for (const auto v : x) {
+        least = std::min(least, ordered(std::bit_cast<std::int32_t>(v)));
+        most = std::max(most, ordered(std::bit_cast<std::int32_t>(v)));
+    }
+    extremes result {std::bit_cast<float>(ordered(least)), std::bit_cast<float>(ordered(most))};
+    // Of zeros with both signs ggml keeps the first.
+    if (result.least == 0) result.least = *std::ranges::find(x, 0.0F);
+    return result;
+}
+
+[[gnu::always_inline]] inline float inverse(float d) {
+    return d == 0 ? 0.0F : 1 / d;
+}
+
+constexpr std::uint64_t nibbles = 0x0f0f0f0f0f0f0f0f;
+
+/// Two codes of four bits to a byte.
+[[gnu::always_inline]] inline void store_nibbles(std::uint8_t *to, const codes &q) {
+    std::array<std::uint8_t, block> bytes;
+    for (std::size_t i = 0; i < block; ++i)
+        bytes[i] = static_cast<std::uint8_t>(q[i]);
+    std::uint64_t low[2], high[2];
+    std::memcpy(low, bytes.data(), sizeof low);
+    std::memcpy(high, bytes.data() + half, sizeof high);
+    for (int i = 0; i < 2; ++i)
+        low[i] = (low[i] & nibbles) | (high[i] & nibbles) << 4;
+    std::memcpy(to, low, sizeof low);
+}
+
+[[gnu::always_inline]] inline codes load_nibbles(const std::uint8_t *from) {
+    std::uint64_t low[2], high[2];
+    std::memcpy(low, from, sizeof low);
+    for (int i = 0; i < 2; ++i) {
+        high[i] = low[i] >> 4 & nibbles;
+        low[i] &= nibbles;
+    }
+    std::array<std::uint8_t, block> bytes;
+    std::memcpy(bytes.data(), low, sizeof low);
+    std::memcpy(bytes.data() + half, high, sizeof high);
+    codes q;
+    for (std::size_t i = 0; i < block; ++i)
+        q[i] = bytes[i];
+    return q;
+}
+
+/// The fifth bits of the codes.
+[[gnu::always_inline]] inline void store_fifth_bits(std::uint8_t *to, const codes &q) {
+    std::uint32_t bits = 0;
+    for (std::size_t i = 0; i < block; ++i)
+        bits |= static_cast<std::uint32_t>(q[i] >> 4) << i;
+    std::memcpy(to, &bits, sizeof bits);
+}
+
+[[gnu::always_inline]] inline void add_fifth_bits(codes &q, const std::uint8_t *from) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, from, sizeof bits);
+    for (std::size_t i = 0; i < block; ++i)
+        q[i] |= static_cast<std::int32_t>(bits >> i & 1) << 4;
+}
+
+/// Codes from -offset on, of a scale whose sign is that of the first largest element.
+template <int offset>
+[[gnu::always_inline]] inline codes quantize_symmetric(const values &x, float &d) {
+    d = first_largest(x) / -offset;
+    const auto by = inverse(d);
+    codes q;
+    for (std::size_t i = 0; i < block; ++i)
+        q[i] = std::min(static_cast<std::int32_t>(x[i] * by + (offset + 0.5F)), 2 * offset - 1);
+    return q;
+}
+
+/// Codes up to `most`, from the least element on.
+template <int most>
+[[gnu::always_inline]] inline codes quantize_from_least(const values &x, float &d, float &least) {
+    const auto e = extremes_of(x);
+    least = e.least;
+    d = (e.most - least) / most;
+    const auto by = inverse(d);
+    codes q;
+    for (std::size_t i = 0; i < block; ++i)
+        q[i] = std::min(static_cast<std::int32_t>((x[i] - least) * by + 0.5F), most);
+    return q;
+}
+
+/// Signed bytes, halves rounded away from zero, as roundf() does.
+[[gnu::always_inline]] inline codes quantize_bytes(const values &x, float &d) {
+    d = largest_magnitude(x) / 127;
+    const auto by = inverse(d);
+    codes q;
+    for (std::size_t i = 0; i < block; ++i) {
+        const auto v = x[i] * by;
+        const auto whole = static_cast<std::int32_t>(v);
+        const auto rest = v - static_cast<float>(whole);
+        q[i] = whole + (rest >= 0.5F ? 1 : 0) - (rest <= -0.5F ? 1 : 0);
+    }
+    return q;
+}
+
+[[gnu::always_inline]] inline void store_bytes(std::uint8_t *to, const codes &q) {
+    for (std::size_t i = 0; i < block; ++i)
+        to[i] = static_cast<std::uint8_t>(q[i]);
+}
+
+EXACTQUANT_LOOPS void quantize_q4_0(const float *x, std::int64_t blocks, std::uint8_t *to) {
+    for (; blocks > 0; --blocks, x += block, to += 18) {
+        float d = 0;
+        const auto q = quantize_symmetric<8>(load(x), d);
+        store_half(to, d);
+        store_nibbles(to + 2, q);
+    }
+}
+
+EXACTQUANT_LOOPS void quantize_q4_1(const float *x, std::int64_t blocks, std::uint8_t *to) {
+    for (; blocks > 0; --blocks, x += block, to += 20) {
+        float d = 0, least = 0;
+        const auto q = quantize_from_least<15>(load(x), d, least);
+        store_half(to, d);
+        store_half(to + 2, least);
+        store_nibbles(to + 4, q);
+    }
+}
+
+EXACTQUANT_LOOPS void quantize_q5_0(const float *x, std::int64_t blocks, std::uint8_t *to) {
+    for (; blocks > 0; --blocks, x += block, to += 22) {
+        float d = 0;
+        const auto q = quantize_symmetric<16>(load(x), d);
+        store_half(to, d);
+        store_fifth_bits(to + 2, q);
+        store_nibbles(to + 6, q);
+    }
+}
+
+EXACTQUANT_LOOPS void quantize_q5_1(const float *x, std::int64_t blocks, std::uint8_t *to) {
+    for (; blocks > 0; --blocks, x += block, to += 24) {
+        float d = 0, least = 0;
+        const auto q = quantize_from_least<31>(load(x), d, least);
+        store_half(to, d);
+        store_half(to + 2, least);
+        store_fifth_bits(to + 4, q);
+        store_nibbles(to + 8, q);
+    }
+}
+
+EXACTQUANT_LOOPS void quantize_q8_0(const float *x, std::int64_t blocks, std::uint8_t *to) {
+    for (; blocks > 0; --blocks, x += block, to += 34) {
+        float d = 0;
+        const auto q = quantize_bytes(load(x), d);
+        store_half(to, d);
+        store_bytes(to + 2, q);
+    }
+}
+
+EXACTQUANT_LOOPS void quantize_q8_1(const float *x, std::int64_t blocks, std::uint8_t *to) {
+    for (; blocks > 0; --blocks, x += block, to += 36) {
+        float d = 0;
+        const auto q = quantize_bytes(load(x), d);
+        std::int32_t sum = 0;
+        for (const auto code : q)
+            sum += code;
+        store_half(to, d);
+        store_half(to + 2, static_cast<float>(sum) * d);
+        store_bytes(to + 4, q);
+    }
+}
+
+/// Half of an E8M0 scale: codes are doubled, so that they are integers.
+[[gnu::always_inline]] inline float half_of_e8m0(std::uint8_t e) {
+    return std::bit_cast<float>(e < 2 ? 0x00200000U << e : static_cast<std::uint32_t>(e - 1) << 23);
+}
+
+EXACTQUANT_LOOPS void quantize_mxfp4(const float *x, std::int64_t blocks, std::uint8_t *to) {
+    for (; blocks > 0; --blocks, x += block, to += 17) {
+        const auto v = load(x);
+        const auto most = largest_magnitude(v);
+        const auto e = most > 0 ? std::max(static_cast<int>(std::floor(std::log2(most))) - 2 + 127, 0) : 0;
+        to[0] = static_cast<std::uint8_t>(e);
+        const auto d = half_of_e8m0(to[0]);
+        // The nearest of the doubled codes 0, 1, 2, 3, 4, 6, 8, 12, of two the smaller. Half-way points are exact.
+        codes q = {};
+        for (const auto point : {0.5F, 1.5F, 2.5F, 3.5F, 5.0F, 7.0F, 10.0F})
+            for (std::size_t i = 0; i < block; ++i)
+                q[i] += std::fabs(v[i]) > d * point ? 1 : 0;
+        for (std::size_t i = 0; i < block; ++i)
+            q[i] += (v[i] < 0 ? 8 : 0) & (q[i] > 0 ? 8 : 0);
+        store_nibbles(to + 1, q);
+    }
+}
+
+/// bf16, to nearest even; a NaN stays one, and quiet.
+EXACTQUANT_LOOPS void quantize_bf16(const float *x, std::int64_t count, std::uint8_t *to) {
+    for (std::int64_t i = 0; i < count; ++i) {
+        const auto bits = std::bit_cast<std::uint32_t>(x[i]);
+        const auto is_nan = (bits & 0x7fffffff) > 0x7f800000;
+        const auto rounded =
+                static_cast<std::uint16_t>(is_nan ? bits >> 16 | 64 : (bits + (0x7fff + (bits >> 16 & 1))) >> 16);
+        std::memcpy(to + 2 * i, &rounded, sizeof rounded);
+    }
+}
+
+EXACTQUANT_LOOPS void dequantize_q4_0(const std::uint8_t *from, std::int64_t blocks, float *y) {
+    for (; blocks > 0; --blocks, from += 18, y += block) {
+        const auto d = load_half(from);
+        const auto q = load_nibbles(from + 2);
+        for (std::size_t i = 0; i < block; ++i)
+            y[i] = d * static_cast<float>(q[i] - 8);
+    }
+}
+
+EXACTQUANT_LOOPS void dequantize_q4_1(const std::uint8_t *from, std::int64_t blocks, float *y) {
+    for (; blocks > 0; --blocks, from += 20, y += block) {
+        const auto d = load_half(from), least = load_half(from + 2);
+        const auto q = load_nibbles(from + 4);
+        for (std::size_t i = 0; i < block; ++i)
+            y[i] = d * static_cast<float>(q[i]) + least;
+    }
+}
+
+EXACTQUANT_LOOPS void dequantize_q5_0(const std::uint8_t *from, std::int64_t blocks, float *y) {
+    for (; blocks > 0; --blocks, from += 22, y += block) {
+        const auto d = load_half(from);
+        auto q = load_nibbles(from + 6);
+        add_fifth_bits(q, from + 2);
+        for (std::size_t i = 0; i < block; ++i)
+            y[i] = d * static_cast<float>(q[i] - 16);
+    }
+}
+
+EXACTQUANT_LOOPS void dequantize_q5_1(const std::uint8_t *from, std::int64_t blocks, float *y) {
+    for (; blocks > 0; --blocks, from += 24, y += block) {
+        const auto d = load_half(from), least = load_half(from + 2);
+        auto q = load_nibbles(from + 8);
+        add_fifth_bits(q, from + 4);
+        for (std::size_t i = 0; i < block; ++i)
+            y[i] = d * static_cast<float>(q[i]) + least;
+    }
+}
+
+template <int bytes>
+[[gnu::always_inline]] inline void dequantize_bytes(const std::uint8_t *from, std::int64_t blocks, float *y) {
+    for (; blocks > 0; --blocks, from += bytes, y += block) {
+        const auto d = load_half(from);
+        for (std::size_t i = 0; i < block; ++i)
+            y[i] = static_cast<float>(static_cast<std::int8_t>(from[bytes - block + i])) * d;
+    }
+}
+EXACTQUANT_LOOPS void dequantize_q8_0(const std::uint8_t *from, std::int64_t blocks, float *y) {
+    dequantize_bytes<34>(from, blocks, y);
+}
+EXACTQUANT_LOOPS void dequantize_q8_1(const std::uint8_t *from, std::int64_t blocks, float *y) {
+    dequantize_bytes<36>(from, blocks, y);
+}
+
+/// A code of E2M1, doubled: 0, 1, 2, 3, 4, 6, 8, 12 and the same below 0, without branches.
+[[gnu::always_inline]] inline float doubled_e2m1(std::int32_t code) {
+    const auto m = code & 7;
+    const auto doubled = m + (m > 4 ? 1 : 0) + (m > 5 ? 1 : 0) + (m > 6 ? 3 : 0);
+    return static_cast<float>(doubled * (1 - (code >> 2 & 2)));
+}
+
+EXACTQUANT_LOOPS void dequantize_mxfp4(const std::uint8_t *from, std::int64_t blocks, float *y) {
+    for (; blocks > 0; --blocks, from += 17, y += block) {
+        const auto d = half_of_e8m0(from[0]);
+        const auto q = load_nibbles(from + 1);
+        for (std::size_t i = 0; i < block; ++i)
+            y[i] = d * doubled_e2m1(q[i]);
+    }
+}
+
+/// Half of an unsigned E4M3 scale. 0x7f is 0, and the highest bit is not read.
+[[gnu::always_inline]] inline float half_of_ue4m3(std::uint8_t bits) {
+    if (bits == 0 || bits == 0x7f) return 0;
+    const std::uint32_t exponent = bits >> 3 & 15, mantissa = bits & 7;
+    return exponent == 0 ? static_cast<float>(mantissa) * 0x1p-10F
+                         : std::bit_cast<float>((exponent + 127 - 8) << 23 | mantissa << 20);
+}
+
+/// Four scales, then four times 16 codes, whose halves share bytes.
+EXACTQUANT_LOOPS void dequantize_nvfp4(const std::uint8_t *from, std::int64_t blocks, float *y) {
+    for (; blocks > 0; --blocks, from += 36)
+        for (std::size_t part = 0; part < 4; ++part, y += 16) {
+            const auto d = half_of_ue4m3(from[part]);
+            std::uint64_t packed[2];
+            std::memcpy(packed, from + 4 + 8 * part, 8);
+            packed[1] = packed[0] >> 4 & nibbles;
+            packed[0] &= nibbles;
+            std::array<std::uint8_t, 16> q;
+            std::memcpy(q.data(), packed, sizeof packed);
+            for (std::size_t i = 0; i < 16; ++i)
+                y[i] = d * doubled_e2m1(q[i]);
+        }
+}
+
+EXACTQUANT_LOOPS void dequantize_bf16(const std::uint8_t *from, std::int64_t count, float *y) {
+    for (std::int64_t i = 0; i < count; ++i) {
+        std::uint16_t bits = 0;
+        std::memcpy(&bits, from + 2 * i, sizeof bits);
+        y[i] = std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+    }
+}
+
+constexpr block_type all[] = {
+        {"Q4_0", 32, 18, quantize_q4_0, dequantize_q4_0},
+        {"Q4_1", 32, 20, quantize_q4_1, dequantize_q4_1},
+        {"Q5_0", 32, 22, quantize_q5_0, dequantize_q5_0},
+        {"Q5_1", 32, 24, quantize_q5_1, dequantize_q5_1},
+        {"Q8_0", 32, 34, quantize_q8_0, dequantize_q8_0},
+        {"Q8_1", 32, 36, quantize_q8_1, dequantize_q8_1},
+        {"MXFP4", 32, 17, quantize_mxfp4, dequantize_mxfp4},
+        {"NVFP4", 64, 36, nullptr, dequantize_nvfp4},
+        {"BF16", 1, 2, quantize_bf16, dequantize_bf16},
+};
+
+template <typename F>
+void in_parts(std::int64_t blocks, std::int64_t elements, int threads, F f) {
+    const auto parts = std::min<std::int64_t>(dynquant::parallel::parts_for(blocks * elements, threads), blocks);
+    if (parts > 0) dynquant::parallel::for_each_part(blocks, static_cast<int>(parts), f);
+}
+
+} // namespace
+
+std::span<const block_type> types() {
+    return all;
+}
+
+void quantize(const block_type &type, const float *x, std::int64_t blocks, std::uint8_t *to, int threads) {
+    in_parts(blocks, type.elements, threads, [&](dynquant::parallel::range part) {
+        type.quantize(x + part.begin * type.elements, part.end - part.begin, to + part.begin * type.bytes);
+    });
+}
+
+void dequantize(const block_type &type, const std::uint8_t *from, std::int64_t blocks, float *y, int threads) {
+    in_parts(blocks, type.elements, threads, [&](dynquant::parallel::range part) {
+        type.dequantize(from + part.begin * type.bytes, part.end - part.begin, y + part.begin * type.elements);
+    });
+}
+
+} // namespace exactquant::ggml

@@ -1,0 +1,175 @@
+"""exactquant.gguf beside blocks worked out by hand, and the formulas of ggml in NumPy."""
+
+import unittest
+
+import numpy
+from exactquant import gguf
+
+F32, F16 = numpy.float32, numpy.float16
+RANDOM = numpy.random.default_rng(64)
+E2M1 = numpy.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])
+
+
+def halves(*values: float) -> list[int]:
+    return list(numpy.array(values, "<f2").tobytes())
+
+
+def shared_bytes(codes: numpy.ndarray) -> list[int]:
+    """Codes i and i + 16 in a byte."""
+    low, high = (codes % 16).astype(int).reshape(2, 16)
+    return (low + 16 * high).tolist()
+
+
+def fifth_bits(codes: numpy.ndarray) -> list[int]:
+    return list(sum(int(code) // 16 << i for i, code in enumerate(codes)).to_bytes(4, "little"))
+
+
+def away_from_zero(v: numpy.ndarray) -> numpy.ndarray:
+    return (numpy.sign(v) * numpy.floor(abs(v.astype(float)) + 0.5)).astype(int)
+
+
+def symmetric(x: numpy.ndarray, offset: int) -> tuple[F32, numpy.ndarray]:
+    d = x[abs(x).argmax()] / F32(-offset)
+    v = x * (F32(1) / d if d else F32(0)) + F32(offset + 0.5)
+    return d, numpy.trunc(v).clip(0, 2 * offset - 1).astype(int)
+
+
+def from_least(x: numpy.ndarray, most: int) -> tuple[F32, F32, numpy.ndarray]:
+    d = (x.max() - x.min()) / F32(most)
+    v = (x - x.min()) * (F32(1) / d if d else F32(0)) + F32(0.5)
+    return d, x.min(), numpy.trunc(v).clip(0, most).astype(int)
+
+
+def expected_block(x: numpy.ndarray, name: str) -> list[int]:
+    if name in ("Q4_0", "Q5_0"):
+        d, codes = symmetric(x, 8 if name == "Q4_0" else 16)
+        return halves(d) + (fifth_bits(codes) if name == "Q5_0" else []) + shared_bytes(codes)
+    if name in ("Q4_1", "Q5_1"):
+        d, least, codes = from_least(x, 15 if name == "Q4_1" else 31)
+        return halves(d, least) + (fifth_bits(codes) if name == "Q5_1" else []) + shared_bytes(codes)
+    if name in ("Q8_0", "Q8_1"):
+        d = abs(x).max() / F32(127)
+        codes = away_from_zero(x * (F32(1) / d if d else F32(0)))
+        return halves(d) + (halves(F32(codes.sum()) * d) if name == "Q8_1" else []) + (codes % 256).tolist()
+    most = abs(x).max()
+    e = max(int(numpy.floor(numpy.log2(most.astype(float)))) + 125, 0) if most else 0
+    codes = abs(abs(x.astype(float))[:, None] / 2.0 ** (e - 127) - E2M1).argmin(1)  # of two the first, which is the smaller
+    return [e, *shared_bytes(codes + 8 * ((x < 0) & (codes > 0)))]
+
+
+QUANTIZED = ("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q8_1", "MXFP4")
+
+
+class ByHand(unittest.TestCase):
+    def check(self, x: list, name: str, expected: list[int], back: list | None = None):
+        x = numpy.array(x, F32)
+        self.assertEqual(gguf.quantize(x, name).tolist(), expected)
+        self.assertEqual(gguf.dequantize(numpy.array(expected, numpy.uint8), name).tolist(), [float(v) for v in (x if back is None else back)])
+
+    def test_q4_0(self):
+        self.check([-8, *range(-7, 8), *range(-8, 8)], "Q4_0", halves(1) + [17 * i for i in range(16)])
+
+    def test_q5_0(self):
+        self.check(range(-16, 16), "Q5_0", halves(1) + [0, 0, 255, 255] + [17 * i for i in range(16)])
+
+    def test_q4_1(self):
+        self.check([*range(16), *range(16)], "Q4_1", halves(1, 0) + [17 * i for i in range(16)])
+
+    def test_q5_1(self):
+        self.check(range(3, 35), "Q5_1", halves(1, 3) + [0, 0, 255, 255] + [17 * i for i in range(16)])
+
+    def test_q8_halves_away_from_zero(self):
+        x = [127, -127, 0.5, -0.5, 2.5, -2.5, 0.25, -3.75] + [0] * 24
+        codes = [127, 129, 1, 255, 3, 253, 0, 252] + [0] * 24
+        back = [127, -127, 1, -1, 3, -3, 0, -4] + [0] * 24
+        self.check(x, "Q8_0", halves(1) + codes, back)
+        self.check(x, "Q8_1", halves(1, -4) + codes, back)
+
+    def test_mxfp4(self):
+        # Half-way points take the smaller code; 5 is between 4 and 6.
+        x = [0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.5, -1, -1.5, -2, -3, -4, -6, -0.0, 0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5, 7, -5, -0.25] + [0] * 6
+        codes = [0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15, 0, 0, 1, 2, 3, 4, 5, 6, 7, 14, 0] + [0] * 6
+        back = [0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.5, -1, -1.5, -2, -3, -4, -6, 0, 0, 0.5, 1, 1.5, 2, 3, 4, 6, -4, 0] + [0] * 6
+        self.check(x, "MXFP4", [127, *shared_bytes(numpy.array(codes))], back)
+
+    def test_nvfp4(self):
+        # Scales 1, 2 ** -6 * 1.5, 2 ** -9 and the byte that is 0.
+        codes = numpy.arange(16)
+        data = [0x38, 0x0C, 0x01, 0x7F] + 4 * (codes[:8] + 16 * codes[8:]).tolist()
+        values = numpy.concatenate([E2M1, -E2M1])
+        expected = numpy.concatenate([values * scale for scale in (1, 1.5 / 64, 1 / 512, 0)])
+        numpy.testing.assert_array_equal(gguf.dequantize(numpy.array(data, numpy.uint8), "NVFP4"), expected)
+
+    def test_bf16(self):
+        x = numpy.array([1, 1 + 2**-8, 1 + 3 * 2**-8, -2.5, numpy.inf], F32)
+        blocks = gguf.quantize(x, "BF16")
+        self.assertEqual(blocks.view("<u2").tolist(), [0x3F80, 0x3F80, 0x3F82, 0xC020, 0x7F80])
+        self.assertEqual(gguf.dequantize(blocks, "BF16").tolist(), [1, 1, 1 + 2**-6, -2.5, numpy.inf])
+        self.assertEqual(gguf.quantize(numpy.array([numpy.nan], F32), "BF16").view("<u2")[0] & 0x7FC0, 0x7FC0)
+
+
+class ByFormula(unittest.TestCase):
+    def test_random_blocks(self):
+        for scale in (1, 1e-6, 300):
+            x = (RANDOM.standard_normal((40, 5, 96)) * scale).astype(F32)
+            x[0] = 0
+            x[1, :, :32] = scale
+            x[2, :, 32:] = -scale / 3
+            x[3] = numpy.round(x[3] / scale * 8) / 8
+            for name in QUANTIZED:
+                with self.subTest(name=name, scale=scale):
+                    blocks = gguf.quantize(x, name)
+                    expected = [expected_block(b, name) for b in x.reshape(-1, 32)]
+                    numpy.testing.assert_array_equal(blocks.reshape(len(expected), -1), expected)
+                    for threads in (1, 3):
+                        numpy.testing.assert_array_equal(gguf.quantize(x, name, threads=threads), blocks)
+
+    def test_dequantized_blocks(self):
+        for name in QUANTIZED:
+            with self.subTest(name=name):
+                x = RANDOM.standard_normal((64, 32)).astype(F32)
+                blocks = gguf.quantize(x, name)
+                back = gguf.dequantize(blocks, name)
+                # Of a code one is wrong by half a step at most, and float16 scales add a rounding each.
+                step = {"Q4_0": 1 / 8, "Q4_1": 2 / 15, "Q5_0": 1 / 16, "Q5_1": 2 / 31, "Q8_0": 1 / 127, "Q8_1": 1 / 127, "MXFP4": 1 / 2}[name]
+                self.assertLessEqual((abs(back - x) / abs(x).max(1, keepdims=True)).max(), step * 1.01)
+                numpy.testing.assert_array_equal(gguf.dequantize(blocks.view(numpy.int8), name, threads=2), back)
+
+    def test_float16_and_float32(self):
+        x = RANDOM.standard_normal((2, 7)).astype(F32)
+        numpy.testing.assert_array_equal(gguf.quantize(x, "F16"), x.astype(F16))
+        numpy.testing.assert_array_equal(gguf.dequantize(x.astype(F16).view(numpy.uint8), "F16"), x.astype(F16).astype(F32))
+        self.assertIs(gguf.quantize(x, "F32"), x)
+
+
+class Refusals(unittest.TestCase):
+    def check(self, kind: type, message: str, f, *args: object, **named: object):
+        with self.assertRaisesRegex(kind, message):
+            f(*args, **named)
+
+    def test_all(self):
+        x = numpy.zeros((2, 64), F32)
+        blocks = gguf.quantize(x, "Q8_0")
+        self.check(NotImplementedError, "qtype: expected one of Q4_0, .*F16, given Q4_K", gguf.quantize, x, "Q4_K")
+        self.check(NotImplementedError, "qtype: expected one of .*, given NVFP4", gguf.quantize, x, "NVFP4")
+        self.check(TypeError, "qtype: expected a name such as 'Q8_0', .* given int", gguf.quantize, x, 8)
+        self.check(TypeError, "data: expected floats, given int64", gguf.quantize, numpy.zeros(32, numpy.int64), "Q8_0")
+        self.check(ValueError, r"data: expected a last dimension of 32 elements times any number, given shape \(2, 33\)", gguf.quantize, x[:, :33], "Q8_0")
+        self.check(ValueError, r"given shape \(\)", gguf.quantize, F32(1), "Q8_0")
+        self.check(ValueError, r"data: expected a last dimension of 34 bytes times any number, given shape \(2, 64\)", gguf.dequantize, x.astype(numpy.uint8), "Q8_0")
+        self.check(ValueError, "given a scalar", gguf.dequantize, numpy.uint8(1), "Q8_0")
+        self.check(TypeError, "out: expected an array of uint8, given int8", gguf.quantize, x, "Q8_0", out=blocks.view(numpy.int8))
+        self.check(ValueError, r"out: expected a dense, writable array of shape \(2, 68\), given shape \(2, 34\)", gguf.quantize, x, "Q8_0", out=blocks[:, :34].copy())
+        self.check(ValueError, "not dense", gguf.quantize, x, "Q8_0", out=numpy.zeros((2, 136), numpy.uint8)[:, ::2])
+        blocks.flags.writeable = False
+        self.check(ValueError, "read-only", gguf.quantize, x, "Q8_0", out=blocks)
+        memory = numpy.zeros(128, F32)
+        self.check(ValueError, "out: expected memory apart from data", gguf.quantize, memory[:32], "Q8_0", out=memory.view(numpy.uint8)[64:98])
+
+    def test_empty(self):
+        self.assertEqual(gguf.quantize(numpy.zeros((0, 64), F32), "Q4_0").shape, (0, 36))
+        self.assertEqual(gguf.dequantize(numpy.zeros((3, 0), numpy.uint8), "Q4_0").shape, (3, 0))
+
+
+if __name__ == "__main__":
+    unittest.main()
