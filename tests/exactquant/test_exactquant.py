@@ -2,9 +2,13 @@
 
 import doctest
 import importlib
+import json
 import os
+import subprocess
+import sys
 import threading
 import unittest
+import unittest.mock
 
 import exactquant
 import ml_dtypes
@@ -23,6 +27,60 @@ def codes_of(x: numpy.ndarray, scale: numpy.ndarray, zero_point: numpy.ndarray, 
     info = numpy.iinfo(dtype)
     whole = numpy.rint(x.astype(F32) / scale.astype(F32)).astype(numpy.int64) + zero_point
     return whole.clip(info.min, info.max).astype(dtype)
+
+
+class Layouts(unittest.TestCase):
+    def test_swizzled_scales(self):
+        # Of each place the formula of cuBLAS's documentation.
+        for rows, columns in ((1, 1), (128, 4), (129, 5), (300, 9)):
+            scale = RANDOM.integers(1, 256, (rows, columns)).astype(numpy.uint8)
+            swizzled = exactquant.swizzle_scales(scale)
+            across = -(-columns // 4)
+            expected = numpy.zeros(-(-rows // 128) * across * 512, numpy.uint8)
+            for r in range(rows):
+                for c in range(columns):
+                    expected[(r // 128 * across + c // 4) * 512 + r % 32 * 16 + r % 128 // 32 * 4 + c % 4] = scale[r, c]
+            numpy.testing.assert_array_equal(swizzled, expected)
+            numpy.testing.assert_array_equal(exactquant.unswizzle_scales(swizzled, rows, columns), scale)
+        scale = numpy.zeros((2, 2), ml_dtypes.float8_e8m0fnu)
+        self.assertEqual(exactquant.swizzle_scales(scale).dtype, scale.dtype)
+
+    def test_refused_scales(self):
+        for message, f, arguments in (
+            (r"scale: expected 2 dimensions, given shape \(3,\)", exactquant.swizzle_scales, [numpy.zeros(3, numpy.uint8)]),
+            (r"scale: expected 1 dimension, given shape \(1, 1\)", exactquant.unswizzle_scales, [numpy.zeros((1, 1), numpy.uint8), 1, 1]),
+            ("scale: expected 512 of .2, 3., in tiles of 128 by 4, given 6", exactquant.unswizzle_scales, [numpy.zeros(6, numpy.uint8), 2, 3]),
+            ("rows, columns: expected 0 or more, given -1, 3", exactquant.unswizzle_scales, [numpy.zeros(6, numpy.uint8), -1, 3]),
+        ):
+            with self.assertRaisesRegex(ValueError, message):
+                f(*arguments)
+        with self.assertRaisesRegex(TypeError, "scale: expected scales of a byte, E8M0 or E4M3, given float32"):
+            exactquant.swizzle_scales(numpy.zeros((2, 2), F32))
+
+    def test_the_first_code_in_the_high_bits(self):
+        self.assertEqual(exactquant.pack(numpy.uint8([[1, 2, 3, 15]]), "uint4", first="high").tolist(), [[0x12, 0x3F]])
+        self.assertEqual(exactquant.unpack(numpy.uint8([[0x12, 0x3F]]), "int4", first="high").tolist(), [[1, 2, 3, -1]])
+        with self.assertRaisesRegex(ValueError, "first: expected 'low' or 'high', given 'big'"):
+            exactquant.pack(numpy.uint8([1, 2]), "uint4", first="big")
+        with self.assertRaisesRegex(ValueError, "first: expected 'low', as codes have 2 bits, given 'high'"):
+            exactquant.pack(numpy.uint8([1, 2, 3, 0]), "uint2", first="high")
+
+
+class Verification(unittest.TestCase):
+    def test_every_set_of_instructions(self):
+        for isa in ("scalar", "avx2", "avx512"):  # one that the processor lacks means less
+            code = "import exactquant, json; print(json.dumps(exactquant.verify()))"
+            done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "DYNQUANT_MAX_ISA": isa}, check=True, capture_output=True, text=True)
+            result = json.loads(done.stdout)
+            self.assertEqual((result["checked"] >= 100, result["differ"]), (True, []))
+
+    def test_another_bit_is_named(self):
+        from exactquant import verification
+
+        digests = verification.digests()
+        digests["mxfp4 even, ties"] = "0" * 16
+        with unittest.mock.patch.object(verification, "digests", return_value=digests):
+            self.assertEqual(exactquant.verify()["differ"], ["mxfp4 even, ties"])
 
 
 class Quantize(unittest.TestCase):
@@ -186,8 +244,12 @@ class Threads(unittest.TestCase):
 
 
 def load_tests(loader, tests, pattern):
-    for name in ("exactquant", "exactquant.formats", "exactquant.packing", "exactquant.measures"):
+    for name in ("exactquant", *(f"exactquant.{part}" for part in ("formats", "gguf", "layouts", "measures", "packing", "verification"))):
         tests.addTests(doctest.DocTestSuite(importlib.import_module(name)))
+    for function in (exactquant.quantize, exactquant.dequantize, exactquant.quantize_dynamic):  # of the module, where doctest looks not
+        examples = doctest.DocTestParser().get_doctest(function.__doc__, {}, function.__name__, None, None)
+        assert examples.examples, function
+        tests.addTest(doctest.DocTestCase(examples))
     return tests
 
 

@@ -28,13 +28,15 @@ from ._core import VERSION as __version__
 from ._core import best_isa, dequantize, get_threads, presets, quantize, quantize_dynamic, set_threads
 from .formats import (
     from_int8_per_token, from_mxfp4, from_mxfp6, from_mxfp8, from_nvfp4, int8_per_token, mxfp4, mxfp6, mxfp8, nvfp4)  # fmt: skip
+from .layouts import swizzle_scales, unswizzle_scales
 from .measures import error
 from .packing import pack, unpack
+from .verification import verify
 
 __all__ = (
     "__version__", "capabilities", "dequantize", "error", "from_int8_per_token", "from_mxfp4", "from_mxfp6", "from_mxfp8",
     "from_nvfp4", "get_threads", "gguf", "int8_per_token", "mxfp4", "mxfp6", "mxfp8", "nvfp4", "pack", "presets", "quantize",
-    "quantize_dynamic", "set_threads", "unpack")  # fmt: skip
+    "quantize_dynamic", "set_threads", "swizzle_scales", "unpack", "unswizzle_scales", "verify")  # fmt: skip
 
 
 def capabilities() -> dict:

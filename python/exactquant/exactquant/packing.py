@@ -12,9 +12,21 @@ def _bits_of(dtype: object) -> int:
     return _BITS[name]
 
 
-def pack(codes: numpy.ndarray, dtype: object) -> numpy.ndarray:
+def _turned(packed: numpy.ndarray, bits: int, first: str) -> numpy.ndarray:
+    """Exchanges the halves of bytes, if `first` says so."""
+    if first not in ("low", "high"):
+        raise ValueError(f"first: expected 'low' or 'high', given {first!r}")
+    if first == "low":
+        return packed
+    if bits != 4:
+        raise ValueError(f"first: expected 'low', as codes have {bits} bits, given 'high'")
+    return packed << 4 | packed >> 4
+
+
+def pack(codes: numpy.ndarray, dtype: object, *, first: str = "low") -> numpy.ndarray:
     """Packs codes, one to a byte, along the last dimension: the first in the lowest bits of the first byte. The upper bits of the
-    bytes are ignored, as two's complement has them.
+    bytes are ignored, as two's complement has them. That is ONNX's order, and torchao's of MX and NVFP4. first: "high" has the first
+    of two codes of 4 bits in the high bits, as torchao's int4 weights have them.
 
     >>> import numpy, exactquant
     >>> exactquant.pack(numpy.int8([[1, -1, 2, 3]]), "int4").tolist()
@@ -27,10 +39,10 @@ def pack(codes: numpy.ndarray, dtype: object) -> numpy.ndarray:
     if codes.ndim == 0 or codes.shape[-1] * bits % 8:
         raise ValueError(f"codes: expected a last dimension whose codes of {bits} bits fill bytes, given shape {codes.shape}")
     each = numpy.unpackbits(codes.view(numpy.uint8)[..., None], axis=-1, count=bits, bitorder="little")
-    return numpy.packbits(each.reshape(*codes.shape[:-1], -1), axis=-1, bitorder="little")
+    return _turned(numpy.packbits(each.reshape(*codes.shape[:-1], -1), axis=-1, bitorder="little"), bits, first)
 
 
-def unpack(packed: numpy.ndarray, dtype: object) -> numpy.ndarray:
+def unpack(packed: numpy.ndarray, dtype: object, *, first: str = "low") -> numpy.ndarray:
     """The inverse of pack(): one code to a byte, of int8 for int4 and int2, else of uint8.
 
     >>> import numpy, exactquant
@@ -43,7 +55,7 @@ def unpack(packed: numpy.ndarray, dtype: object) -> numpy.ndarray:
         raise TypeError(f"packed: expected uint8, given {packed.dtype}")
     if packed.ndim == 0 or packed.shape[-1] * 8 % bits:
         raise ValueError(f"packed: expected bytes that codes of {bits} bits fill, given shape {packed.shape}")
-    each = numpy.unpackbits(packed, axis=-1, bitorder="little").reshape(*packed.shape[:-1], -1, bits)
+    each = numpy.unpackbits(_turned(packed, bits, first), axis=-1, bitorder="little").reshape(*packed.shape[:-1], -1, bits)
     codes = numpy.packbits(each, axis=-1, bitorder="little")[..., 0]
     if not str(dtype).startswith("int"):
         return codes

@@ -1,7 +1,8 @@
-// The extension module. The docstrings are in __init__.py.
+// The extension module.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include "docstrings.hpp"
 #include "dynquant/version.hpp"
 #include "ggml.hpp"
 #include "statements.hpp"
@@ -57,7 +58,7 @@ NB_MODULE(_core, m) {
             nb::arg("x"), nb::arg("scale"), nb::arg("zero_point").none() = nb::none(), nb::kw_only(), nb::arg("dtype"),
             nb::arg("axis").none() = nb::none(), nb::arg("block_size") = 0, nb::arg("rule") = "onnx",
             nb::arg("saturate") = true, nb::arg("scale_dtype").none() = nb::none(), nb::arg("out").none() = nb::none(),
-            nb::arg("threads") = 0);
+            nb::arg("threads") = 0, quantize_docstring);
     m.def(
             "dequantize",
             [](nb::handle q, nb::handle scale, nb::handle zero_point, nb::handle dtype, axis_type axis,
@@ -71,7 +72,7 @@ NB_MODULE(_core, m) {
             nb::arg("dtype") = "float32", nb::arg("axis").none() = nb::none(), nb::arg("block_size") = 0,
             nb::arg("rule") = "onnx", nb::arg("q_dtype").none() = nb::none(),
             nb::arg("scale_dtype").none() = nb::none(), nb::arg("global_scale").none() = nb::none(),
-            nb::arg("out").none() = nb::none(), nb::arg("threads") = 0);
+            nb::arg("out").none() = nb::none(), nb::arg("threads") = 0, dequantize_docstring);
     m.def(
             "quantize_dynamic",
             [](nb::handle x, nb::handle dtype, axis_type axis, std::int64_t block_size, std::string preset,
@@ -83,7 +84,7 @@ NB_MODULE(_core, m) {
             nb::arg("x"), nb::arg("dtype"), nb::kw_only(), nb::arg("axis").none() = nb::none(),
             nb::arg("block_size") = 0, nb::arg("preset") = "onnx", nb::arg("scale_dtype").none() = nb::none(),
             nb::arg("saturate") = true, nb::arg("global_scale").none() = nb::none(), nb::arg("out").none() = nb::none(),
-            nb::arg("threads") = 0);
+            nb::arg("threads") = 0, quantize_dynamic_docstring);
     m.def("ggml_types", ggml_types);
     m.def("ggml_quantize", [](const std::string &name, nb::handle x, nb::handle out, int threads) {
         const auto &type = ggml_type(name);

@@ -1,0 +1,81 @@
+"""Whether this machine computes the bits that others do."""
+
+import hashlib
+import importlib.resources
+import json
+from collections.abc import Callable, Iterator
+
+import numpy
+
+from . import formats, gguf
+from ._core import dequantize, quantize, quantize_dynamic
+
+_ROWS, _COLUMNS = 61, 4096 + 96
+
+
+def _inputs() -> Iterator[tuple[str, numpy.ndarray]]:
+    """Numbers by a generator of 64 bits (Knuth's MMIX): ordinary ones, and of all exponents with ties and zeros."""
+    state = numpy.uint64(63)
+    bits = numpy.empty(_ROWS * _COLUMNS, numpy.uint64)
+    with numpy.errstate(over="ignore"):
+        powers = numpy.full(bits.size, 6364136223846793005, numpy.uint64).cumprod()
+        sums = numpy.concatenate([numpy.ones(1, numpy.uint64), powers[:-1]]).cumsum(dtype=numpy.uint64)
+        bits = powers * state + sums * numpy.uint64(1442695040888963407)
+    whole = (bits >> numpy.uint64(40)).astype(numpy.int64) - (1 << 23)  # 24 bits, so that floats hold them
+    ordinary = (whole.astype(numpy.float32) * numpy.float32(2**-21)).reshape(_ROWS, _COLUMNS)
+    exponents = (bits >> numpy.uint64(33) & numpy.uint64(31)).astype(numpy.int32) - 18
+    ties = numpy.ldexp((whole >> 18).astype(numpy.float32) * numpy.float32(0.25), exponents).reshape(_ROWS, _COLUMNS).astype(numpy.float32)
+    yield "ordinary", ordinary
+    yield "ties", ties
+
+
+def _cases(x: numpy.ndarray) -> Iterator[tuple[str, Callable[[], object]]]:
+    of_rows = numpy.exp2(-(numpy.arange(len(x)) % 9)).astype(numpy.float32)
+    for dtype in ("int8", "uint8", "int16", "uint16", "float8_e4m3fn", "float8_e5m2", "int4", "uint4", "float4_e2m1fn"):
+        yield f"quantize {dtype}", lambda dtype=dtype: quantize(x, 0.037, dtype=dtype)
+        yield f"quantize {dtype} by row", lambda dtype=dtype: quantize(x, of_rows, dtype=dtype, axis=0)
+        yield f"dequantize {dtype}", lambda dtype=dtype: dequantize(quantize(x, of_rows, dtype=dtype, axis=0), of_rows, axis=0, q_dtype=dtype)
+    for dtype in ("int8", "uint8"):
+        yield f"dynamic {dtype}", lambda dtype=dtype: quantize_dynamic(x, dtype)
+        yield f"dynamic {dtype} by row", lambda dtype=dtype: quantize_dynamic(x, dtype, axis=0)
+    yield "int8 by token", lambda: formats.int8_per_token(x)
+    for rule in ("floor", "ceil", "even", "rceil"):
+        yield f"mxfp8 {rule}", lambda rule=rule: formats.mxfp8(x, rule=rule)
+        yield f"mxfp4 {rule}", lambda rule=rule: formats.mxfp4(x, rule=rule)
+    yield "mxfp6", lambda: formats.mxfp6(x)
+    yield "from mxfp8", lambda: formats.from_mxfp8(*formats.mxfp8(x))
+    yield "from mxfp4", lambda: formats.from_mxfp4(*formats.mxfp4(x))
+    yield "nvfp4", lambda: formats.nvfp4(x)[:2]
+    for name in ("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q8_1", "MXFP4"):
+        yield f"gguf {name}", lambda name=name: gguf.quantize(x, name)
+        yield f"from gguf {name}", lambda name=name: gguf.dequantize(gguf.quantize(x, name), name)
+
+
+def _digest(result: object) -> str:
+    digest = hashlib.sha256()
+    for one in result if isinstance(result, tuple) else (result,):
+        if one is not None:
+            digest.update(numpy.ascontiguousarray(one).tobytes())
+    return digest.hexdigest()[:16]
+
+
+def digests() -> dict[str, str]:
+    """Of each case, of what this machine computes."""
+    return {f"{case}, {kind}": _digest(compute()) for kind, x in _inputs() for case, compute in _cases(x)}
+
+
+def verify() -> dict:
+    """Computes all formats of 255 thousand numbers and compares digests with those that the package brings: how many, and the names of
+    those that differ, which is none unless processor, compiler or memory are at fault. Half a second.
+
+    >>> import exactquant
+    >>> exactquant.verify()["differ"]
+    []
+    """
+    expected = json.loads(importlib.resources.files(__package__).joinpath("digests.json").read_text())
+    given = digests()
+    return {"checked": len(expected), "differ": [name for name, digest in expected.items() if given.get(name) != digest]}
+
+
+if __name__ == "__main__":  # makes digests.json
+    print(json.dumps(digests(), indent=0))
