@@ -335,7 +335,7 @@ class Narrow(unittest.TestCase):
                 self.assertEqual(operators(layer.model(), {"x": x})[NAME], 1)
 
     def test_convolutions_that_are_as_fast_there_are_left(self):
-        for (channels, filters, extents), claimed in {(64, 64, (7, 7)): WHOLE, (64, 64, (28, 28)): 0, (256, 256, (7, 7)): WHOLE, (512, 512, (49,)): 1,
+        for (channels, filters, extents), claimed in {(64, 64, (7, 7)): 0, (64, 64, (28, 28)): 0, (256, 256, (7, 7)): WHOLE, (512, 512, (49,)): 1,
                                                       (64, 64, (None, 7)): 0, (512, 512, (None, 7)): WHOLE}.items():
             nodes = [helper.make_node("DequantizeLinear", ["w", "s"], ["wf"]), helper.make_node("Conv", ["x", "wf"], ["y"])]
             w = np.ones((filters, channels, *[1] * len(extents)), np.int8)

@@ -145,14 +145,17 @@ class Node:
         y = {"": lambda y: y, "Relu": lambda y: np.maximum(y, self.kind(0)), "Neg": lambda y: -y}[self.step](y)
         return y.reshape(*x.shape[:-1], self.columns)
 
-    def exact(self, x):
-        """In double, by x as the node quantizes it."""
+    def factors(self, x):
+        """x as the node quantizes it, and the weights, in double."""
         x = x.reshape(-1, self.inner).astype(F)
         if self.x_block:
             codes, scales = quantized(x, self.block)
             x = codes * np.repeat(scales.astype(np.float64), self.block, 1)[:, :self.inner]
-        w = self.differences() * np.repeat(self.scales.astype(np.float64), self.block, 1).T[:self.inner]
-        return x.astype(np.float64) @ w + (0 if self.bias is None else self.bias.astype(np.float64))
+        return x.astype(np.float64), self.differences() * np.repeat(self.scales.astype(np.float64), self.block, 1).T[:self.inner]
+
+    def exact(self, x):
+        x, w = self.factors(x)
+        return x @ w + (0 if self.bias is None else self.bias.astype(np.float64))
 
 
 def drawn(i, **of):
@@ -282,16 +285,22 @@ class BesideOnnxRuntime(unittest.TestCase):
     """Its kernels add in an order of their own, and subtract zero points at the end."""
 
     def test_errors_are_no_larger(self):
-        for bits, block, level, (inner, columns), half in itertools.product((4, 8), (16, 32, 128, 256), (0, 4), ((256, 96), (500, 33)), (False,)):
+        """In the mean of all. Of one case the larger error is chance: ONNX Runtime's order of sums depends on the processor."""
+        ratios = {0: [], 4: []}
+        for bits, block, level, (inner, columns), half in itertools.product((4, 8), (16, 32, 128, 256), ratios, ((256, 96), (500, 33)), (False,)):
             node = Node(np.random.default_rng([bits, block, level]), inner, columns, bits, block, level, zero_points="packed", half=half)
             for rows in (1, 16):
                 x = node.draw_x(rows)
-                exact = node.exact(x)
-                ours, theirs = (np.abs(run(node.model(), {"x": x}, provider=p)[0] - exact).max() for p in (True, False))
-                size = np.abs(exact).max()
+                exact, magnitudes = node.exact(x), np.matmul(*map(np.abs, node.factors(x)))
+                ours, theirs = (np.abs(run(node.model(), {"x": x}, provider=p)[0] - exact) for p in (True, False))
                 with self.subTest(bits=bits, block=block, level=level, inner=inner, rows=rows):
-                    self.assertLess(theirs, 1e-4 * size)  # it quantizes x as the definition does
-                    self.assertLessEqual(ours, 1.5 * theirs + 1e-7 * size)
+                    self.assertLess(theirs.max(), 1e-4 * np.abs(exact).max())  # it quantizes x as the definition does
+                    # Sums in any order, of products and scales that are each rounded (Higham, Accuracy and Stability, 3.1).
+                    self.assertTrue((ours <= (inner + 3) * 2.0**-24 / (1 - (inner + 3) * 2.0**-24) * magnitudes).all())
+                    ratios[level].append(ours.mean() / theirs.mean())
+        for level, some in ratios.items():
+            with self.subTest(level=level):
+                self.assertLess(np.exp(np.log(some).mean()), 1)
 
 
 class OfDequantizeLinear(unittest.TestCase):
