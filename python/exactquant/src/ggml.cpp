@@ -14,8 +14,8 @@
 
 // A copy of a function for each set of instructions, of which the loader takes the best. Rounding is the same: no copy
 // contracts products and sums.
-#if defined(__x86_64__)
-#define EXACTQUANT_LOOPS [[gnu::target_clones("default", "arch=haswell", "arch=skylake-avx512"), gnu::flatten]]
+#if defined(__x86_64__) && !defined(__clang__)
+#define EXACTQUANT_LOOPS [[gnu::target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4"), gnu::flatten]]
 #else
 #define EXACTQUANT_LOOPS [[gnu::flatten]]
 #endif
@@ -92,34 +92,35 @@ struct extremes {
     return d == 0 ? 0.0F : 1 / d;
 }
 
-constexpr std::uint64_t nibbles = 0x0f0f0f0f0f0f0f0f;
+// Vectors of the compiler's, so that codes stay in registers: what is stored in parts is loaded as one only after a
+// wait.
+using sixteen_bytes [[gnu::vector_size(16)]] = std::uint8_t;
+using sixteen_integers [[gnu::vector_size(64)]] = std::int32_t;
+
+[[gnu::always_inline]] inline void widen(const sixteen_bytes &from, std::int32_t *to) {
+    const auto wide = __builtin_convertvector(from, sixteen_integers);
+    std::memcpy(to, &wide, sizeof wide);
+}
+
+/// The low bytes.
+[[gnu::always_inline]] inline sixteen_bytes narrow(const std::int32_t *from) {
+    sixteen_integers wide;
+    std::memcpy(&wide, from, sizeof wide);
+    return __builtin_convertvector(wide, sixteen_bytes);
+}
 
 /// Two codes of four bits to a byte.
 [[gnu::always_inline]] inline void store_nibbles(std::uint8_t *to, const codes &q) {
-    std::array<std::uint8_t, block> bytes;
-    for (std::size_t i = 0; i < block; ++i)
-        bytes[i] = static_cast<std::uint8_t>(q[i]);
-    std::uint64_t low[2], high[2];
-    std::memcpy(low, bytes.data(), sizeof low);
-    std::memcpy(high, bytes.data() + half, sizeof high);
-    for (int i = 0; i < 2; ++i)
-        low[i] = (low[i] & nibbles) | (high[i] & nibbles) << 4;
-    std::memcpy(to, low, sizeof low);
+    const auto bytes = (narrow(q.data()) & 15) | narrow(q.data() + half) << 4;
+    std::memcpy(to, &bytes, sizeof bytes);
 }
 
 [[gnu::always_inline]] inline codes load_nibbles(const std::uint8_t *from) {
-    std::uint64_t low[2], high[2];
-    std::memcpy(low, from, sizeof low);
-    for (int i = 0; i < 2; ++i) {
-        high[i] = low[i] >> 4 & nibbles;
-        low[i] &= nibbles;
-    }
-    std::array<std::uint8_t, block> bytes;
-    std::memcpy(bytes.data(), low, sizeof low);
-    std::memcpy(bytes.data() + half, high, sizeof high);
+    sixteen_bytes bytes;
+    std::memcpy(&bytes, from, sizeof bytes);
     codes q;
-    for (std::size_t i = 0; i < block; ++i)
-        q[i] = bytes[i];
+    widen(bytes & 15, q.data());
+    widen(bytes >> 4, q.data() + half);
     return q;
 }
 
@@ -177,8 +178,10 @@ template <int most>
 }
 
 [[gnu::always_inline]] inline void store_bytes(std::uint8_t *to, const codes &q) {
-    for (std::size_t i = 0; i < block; ++i)
-        to[i] = static_cast<std::uint8_t>(q[i]);
+    for (std::size_t i = 0; i < 2; ++i) {
+        const auto bytes = narrow(q.data() + half * i);
+        std::memcpy(to + half * i, &bytes, sizeof bytes);
+    }
 }
 
 EXACTQUANT_LOOPS void quantize_q4_0(const float *x, std::int64_t blocks, std::uint8_t *to) {
@@ -359,12 +362,11 @@ EXACTQUANT_LOOPS void dequantize_nvfp4(const std::uint8_t *from, std::int64_t bl
     for (; blocks > 0; --blocks, from += 36)
         for (std::size_t part = 0; part < 4; ++part, y += 16) {
             const auto d = half_of_ue4m3(from[part]);
-            std::uint64_t packed[2];
-            std::memcpy(packed, from + 4 + 8 * part, 8);
-            packed[1] = packed[0] >> 4 & nibbles;
-            packed[0] &= nibbles;
-            std::array<std::uint8_t, 16> q;
-            std::memcpy(q.data(), packed, sizeof packed);
+            std::array<std::uint8_t, 16> q; // the codes of a part in eight bytes
+            for (std::size_t i = 0; i < 8; ++i)
+                q[i] = from[4 + 8 * part + i] & 15;
+            for (std::size_t i = 0; i < 8; ++i)
+                q[8 + i] = from[4 + 8 * part + i] >> 4;
             for (std::size_t i = 0; i < 16; ++i)
                 y[i] = d * doubled_e2m1(q[i]);
         }
