@@ -1,0 +1,45 @@
+"""The installed package, with NumPy alone: size, time to import, bits, what it loads."""
+
+import json
+import pathlib
+import subprocess
+import sys
+import unittest
+
+import exactquant
+import numpy
+
+
+def printed(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+
+
+class Installed(unittest.TestCase):
+    def test_size(self):
+        folder = pathlib.Path(exactquant.__file__).parent
+        self.assertLessEqual(sum(file.stat().st_size for file in folder.rglob("*") if file.is_file() and "__pycache__" not in file.parts), 2_000_000)
+        self.assertTrue((folder / "py.typed").exists() and (folder / "_core.pyi").exists())
+
+    def test_loads_nothing_but_numpy(self):
+        code = """if True:
+            import numpy, sys, json
+            before, maps = set(sys.modules), open("/proc/self/maps").read()
+            import exactquant
+            libraries = {line.split()[-1] for line in open("/proc/self/maps") if ".so" in line and line.split()[-1] not in maps}
+            print(json.dumps([sorted({m.split(".")[0] for m in set(sys.modules) - before}), sorted(libraries)]))
+            """
+        modules, libraries = json.loads(printed(code))
+        self.assertEqual([m for m in modules if m not in sys.stdlib_module_names and m not in ("exactquant", "nanobind")], [])
+        ours = [library for library in libraries if "/exactquant/" in library]
+        self.assertEqual(len(ours), 1)
+        self.assertEqual([library for library in libraries if any(name in library for name in ("tbb", "dnnl", "gomp"))], [])
+
+    def test_bits(self):
+        result = exactquant.verify()
+        self.assertEqual((result["checked"] >= 100, result["differ"]), (True, []))
+        self.assertEqual(exactquant.quantize(numpy.float32([0.5, 1.5, 2.5]), 1.0, dtype="int8").tolist(), [0, 2, 2])
+        self.assertRegex(exactquant.__version__, r"^\d+\.\d+\.\d+$")
+
+
+if __name__ == "__main__":
+    unittest.main()
