@@ -1,0 +1,132 @@
+"""The Python package exactquant beside NumPy, ml_dtypes, gguf and ONNX Runtime: docs/python.md."""
+
+import argparse
+import dataclasses
+import importlib
+import sys
+import types
+from collections.abc import Callable, Iterator
+
+import gguf
+import ml_dtypes
+import numpy
+from onnx import TensorProto, helper
+
+from ..results import Measured
+from ..sessions import RUNTIME, Peer, make_model, session
+from ..tables import table
+from ..turns import chosen, runs, take_turns
+
+OWN, NUMPY, GGUF = "exactquant", "NumPy", "gguf"
+ROWS, COLUMNS, BLOCK = 1024, 1024, 32
+F32 = numpy.float32
+CALL = "a call with out=, 4096 elements"
+
+
+@dataclasses.dataclass
+class Case:
+    """contestants: what each computes, by its name. back: the reals of what exactquant gives, of which the error is told."""
+
+    name: str
+    contestants: dict[str, Callable[[], object]]
+    back: Callable[[], numpy.ndarray] | None = None
+    elements: int = ROWS * COLUMNS
+
+
+def _package(given: argparse.Namespace) -> types.ModuleType:
+    folder = given.build / "tests/exactquant/package"
+    if not list(folder.glob("exactquant/_core*.so")):
+        raise FileNotFoundError(f"expected exactquant's module in {folder}; scripts/setup --checks and scripts/build release make it")
+    sys.path.insert(0, str(folder))
+    return importlib.import_module("exactquant")
+
+
+def _operator(kind: str, inputs: dict, outputs: int = 1, **attributes: int) -> Callable[[], object]:
+    """ONNX Runtime's on one thread."""
+    of = {"float32": TensorProto.FLOAT, "int8": TensorProto.INT8, "uint8": TensorProto.UINT8}
+    names = [f"y{i}" for i in range(outputs)]
+    first = {"x": (of[inputs["x"].dtype.name], inputs["x"].shape)}
+    constants = [helper.make_tensor(name, of[v.dtype.name], v.shape, v.ravel().tolist()) for name, v in inputs.items() if name != "x"]
+    kinds = {"QuantizeLinear": [TensorProto.INT8], "DequantizeLinear": [TensorProto.FLOAT], "DynamicQuantizeLinear": [TensorProto.UINT8, TensorProto.FLOAT, TensorProto.UINT8]}
+    node = helper.make_node(kind, list(inputs), names, **attributes)
+    model = make_model([node], first, {name: (t, None) for name, t in zip(names, kinds[kind])}, constants, 21)
+    one = session(model, Peer(RUNTIME), 1)
+    return lambda: one.run(None, {"x": inputs["x"]})
+
+
+def _quantized(x: numpy.ndarray, scale: numpy.ndarray | F32) -> numpy.ndarray:
+    return numpy.rint(x / scale).clip(-128, 127).astype(numpy.int8)
+
+
+def _by_blocks(x: numpy.ndarray, largest: float, dtype: object) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """OCP's formula, composed of NumPy's functions and ml_dtypes' types."""
+    blocks = x.reshape(-1, BLOCK)
+    exponents = numpy.frexp(abs(blocks).max(1, keepdims=True))[1] - 1 - int(numpy.log2(largest))
+    scale = numpy.ldexp(F32(1), exponents)
+    return (blocks / scale).clip(-largest, largest).astype(dtype), scale.astype(ml_dtypes.float8_e8m0fnu)
+
+
+def cases(own: types.ModuleType) -> list[Case]:
+    of = numpy.random.default_rng(63)
+    x = of.standard_normal((ROWS, COLUMNS), F32)
+    one, columns = F32(0.03), numpy.linspace(0.02, 0.04, COLUMNS, dtype=F32)
+    q, by_column = _quantized(x, one), _quantized(x, columns)
+    zero, zeros = numpy.zeros((), numpy.int8), numpy.zeros(COLUMNS, numpy.int8)
+    codes, reals = numpy.empty((ROWS, COLUMNS), numpy.int8), numpy.empty((ROWS, COLUMNS), F32)
+    result = [
+        Case("quantize int8, one scale", {OWN: lambda: own.quantize(x, one, dtype="int8", out=codes), NUMPY: lambda: _quantized(x, one),
+             RUNTIME: _operator("QuantizeLinear", {"x": x, "s": numpy.array(one), "z": zero})}, lambda: own.dequantize(own.quantize(x, one, dtype="int8"), one)),
+        Case("dequantize int8, one scale", {OWN: lambda: own.dequantize(q, one, out=reals), NUMPY: lambda: q.astype(F32) * one,
+             RUNTIME: _operator("DequantizeLinear", {"x": q, "s": numpy.array(one), "z": zero})}),
+        Case("quantize int8, a scale for each column", {OWN: lambda: own.quantize(x, columns, dtype="int8", axis=1, out=codes), NUMPY: lambda: _quantized(x, columns),
+             RUNTIME: _operator("QuantizeLinear", {"x": x, "s": columns, "z": zeros}, axis=1)}),
+        Case("dequantize int8, a scale for each column", {OWN: lambda: own.dequantize(by_column, columns, axis=1, out=reals),
+             NUMPY: lambda: by_column.astype(F32) * columns, RUNTIME: _operator("DequantizeLinear", {"x": by_column, "s": columns, "z": zeros}, axis=1)}),
+        Case("dynamic uint8", {OWN: lambda: own.quantize_dynamic(x, "uint8"), RUNTIME: _operator("DynamicQuantizeLinear", {"x": x}, 3)}),
+        Case("int8 by token", {OWN: lambda: own.int8_per_token(x), NUMPY: lambda: _quantized(x, abs(x).max(1, keepdims=True) / F32(127))},
+             lambda: own.from_int8_per_token(*own.int8_per_token(x))),
+        Case("MXFP8", {OWN: lambda: own.mxfp8(x), NUMPY: lambda: _by_blocks(x, 448, ml_dtypes.float8_e4m3fn)}, lambda: own.from_mxfp8(*own.mxfp8(x))),
+        Case("MXFP4", {OWN: lambda: own.mxfp4(x), NUMPY: lambda: own.pack(_by_blocks(x, 6, ml_dtypes.float4_e2m1fn)[0].view(numpy.uint8), "float4_e2m1fn")},
+             lambda: own.from_mxfp4(*own.mxfp4(x))),
+    ]  # fmt: skip
+    fp8, fp4 = own.mxfp8(x), own.mxfp4(x)
+    result += [Case("from MXFP8", {OWN: lambda: own.from_mxfp8(*fp8, out=reals)}), Case("from MXFP4", {OWN: lambda: own.from_mxfp4(*fp4, out=reals)}),
+               Case("NVFP4", {OWN: lambda: own.nvfp4(x)})]  # fmt: skip
+    for name in ("Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "MXFP4", "BF16"):
+        kind = gguf.GGMLQuantizationType[name]
+        blocks = own.gguf.quantize(x, name)
+        result += [
+            Case(f"gguf {name}", {OWN: lambda name=name, out=blocks.copy(): own.gguf.quantize(x, name, out=out), GGUF: lambda kind=kind: gguf.quantize(x, kind)},
+                 lambda name=name, blocks=blocks: own.gguf.dequantize(blocks, name)),
+            Case(f"from gguf {name}", {OWN: lambda name=name, blocks=blocks: own.gguf.dequantize(blocks, name, out=reals),
+                 GGUF: lambda kind=kind, blocks=blocks: gguf.dequantize(blocks, kind)}),
+        ]  # fmt: skip
+    few, some = x.ravel()[:4096].copy(), numpy.empty(4096, numpy.int8)
+    return [*result, Case(CALL, {OWN: lambda: own.quantize(few, 0.03, dtype="int8", out=some), NUMPY: lambda: _quantized(few, one)}, elements=4096)]
+
+
+def measure(given: argparse.Namespace, say: Callable) -> Iterator[Measured]:
+    own = _package(given)
+    x = numpy.random.default_rng(63).standard_normal((ROWS, COLUMNS), F32)
+    for case, threads in chosen(cases(own), given, say):
+        own.set_threads(threads)
+        contestants = case.contestants if threads == 1 else {OWN: case.contestants[OWN]}  # the others have one thread
+        facts: dict = {"elements": case.elements}
+        if case.back:
+            facts["sqnr"] = round(float(own.error(x, case.back())["sqnr"]), 1)
+        yield Measured("exactquant", case.name, threads, *take_turns(runs(contestants), given.rounds, given.seconds), facts)
+
+
+def tables(results: list[Measured]) -> dict[str, list[str]]:
+    peers, rows = [NUMPY, RUNTIME, GGUF], []
+    for m in results:
+        if m.case == CALL:
+            continue
+        speed = m.facts["elements"] / 1e9 / m.median(OWN)
+        times = [f"{m.ratio(peer, OWN):.3g}" if peer in m.least else "" for peer in peers]
+        rows.append([m.case, str(m.threads), f"{speed:.3g}", *times, str(m.facts.get("sqnr", ""))])
+    result = {"exactquant": table(["1024 x 1024", "threads", "Gelem/s", *(f"times {peer}" for peer in peers), "SQNR, dB"], rows)}
+    calls = [[str(m.threads), *(f"{1e6 * m.median(who):.2f}" if who in m.least else "" for who in (OWN, NUMPY))] for m in results if m.case == CALL]
+    if calls:
+        result["call"] = table([f"us of {CALL}: threads", OWN, NUMPY], calls)
+    return result
