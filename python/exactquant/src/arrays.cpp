@@ -132,18 +132,6 @@ array::array(nb::handle from, const char *what, bool is_written) {
         elements *= extent;
 }
 
-array::array(array &&other) noexcept
-    : data(other.data)
-    , of(std::move(other.of))
-    , elements(other.elements)
-    , buffer_(other.buffer_)
-    , has_buffer_(std::exchange(other.has_buffer_, false))
-    , kept_(std::move(other.kept_)) {}
-
-array::~array() {
-    if (has_buffer_) PyBuffer_Release(&buffer_);
-}
-
 std::int64_t array::extent() const {
     if (elements == 0) return 0;
     std::int64_t last = 1;
@@ -173,22 +161,23 @@ void array::set_strides(const std::int64_t *bytes, std::int64_t item, const char
 
 bool array::take_buffer(nb::handle from, const char *what, bool is_written) {
     if (!PyObject_CheckBuffer(from.ptr())) return false;
-    if (PyObject_GetBuffer(from.ptr(), &buffer_, PyBUF_STRIDES | PyBUF_FORMAT) != 0) {
+    auto &buffer = buffer_.view;
+    if (PyObject_GetBuffer(from.ptr(), &buffer, PyBUF_STRIDES | PyBUF_FORMAT) != 0) {
         PyErr_Clear(); // NumPy has no format for ml_dtypes' types
         return false;
     }
-    has_buffer_ = true;
-    const auto *const type = of_format(buffer_.format ? buffer_.format : "B");
+    buffer_.is_held = true;
+    const auto *const type = of_format(buffer.format ? buffer.format : "B");
     if (!type) refuse_type(what, given_type(from));
-    if (is_written && buffer_.readonly != 0)
+    if (is_written && buffer.readonly != 0)
         throw nb::value_error(
                 (std::string(what) + ": expected an array that can be written, given one that is read-only").c_str());
     of.type = type->type;
-    of.dims.assign(buffer_.shape, buffer_.shape + buffer_.ndim);
-    data = static_cast<std::byte *>(buffer_.buf);
+    of.dims.assign(buffer.shape, buffer.shape + buffer.ndim);
+    data = static_cast<std::byte *>(buffer.buf);
     std::vector<std::int64_t> strides;
-    if (buffer_.strides) strides.assign(buffer_.strides, buffer_.strides + buffer_.ndim);
-    set_strides(buffer_.strides ? strides.data() : nullptr, buffer_.itemsize, what);
+    if (buffer.strides) strides.assign(buffer.strides, buffer.strides + buffer.ndim);
+    set_strides(buffer.strides ? strides.data() : nullptr, buffer.itemsize, what);
     return true;
 }
 

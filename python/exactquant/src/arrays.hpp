@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
@@ -21,15 +22,27 @@ int bits_of(dynquant::data_type type);
 /// NumPy's type of elements of the type, whose codes it may not know.
 dynquant::data_type held_as(dynquant::data_type type);
 
+/// A buffer of Python's, given back at the end, also where what takes it throws.
+class held_buffer {
+  public:
+    held_buffer() = default;
+    held_buffer(held_buffer &&other) noexcept
+        : view(other.view)
+        , is_held(std::exchange(other.is_held, false)) {}
+    held_buffer &operator=(held_buffer &&) = delete;
+    ~held_buffer() {
+        if (is_held) PyBuffer_Release(&view);
+    }
+
+    Py_buffer view = {};
+    bool is_held = false;
+};
+
 /// A view of memory that is another's, which this keeps alive.
 class array {
   public:
     /// what: "x", for messages. Throws TypeError for what is no array, ValueError for one that the core cannot take.
     array(nb::handle from, const char *what, bool is_written = false);
-    array(array &&other) noexcept;
-    array &operator=(array &&) = delete;
-    ~array();
-
     std::byte *data = nullptr;
     dynquant::tensor of; // strides empty where it is dense
     std::int64_t elements = 0;
@@ -43,8 +56,7 @@ class array {
     void take_dlpack(nb::handle from, const char *what, bool is_written);
     void set_strides(const std::int64_t *bytes, std::int64_t item, const char *what);
 
-    Py_buffer buffer_ = {};
-    bool has_buffer_ = false;
+    held_buffer buffer_;
     nb::object kept_;
 };
 
