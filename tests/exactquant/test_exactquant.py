@@ -57,6 +57,13 @@ class Layouts(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "scale: expected scales of a byte, E8M0 or E4M3, given float32"):
             exactquant.swizzle_scales(numpy.zeros((2, 2), F32))
 
+    def test_extents_of_numpy_and_none(self):
+        scale = numpy.arange(60 * 5, dtype=numpy.uint8).reshape(60, 5)
+        numpy.testing.assert_array_equal(exactquant.unswizzle_scales(exactquant.swizzle_scales(scale), numpy.uint8(60), numpy.int8(5)), scale)
+        self.assertEqual(exactquant.pack(numpy.zeros((0, 4), numpy.int8), "int4").shape, (0, 2))
+        self.assertEqual(exactquant.unpack(numpy.zeros((0, 2), numpy.uint8), "int4").shape, (0, 4))
+        self.assertEqual(exactquant.unpack(numpy.uint8([0xF1]), ml_dtypes.int4).tolist(), [1, -1])
+
     def test_the_first_code_in_the_high_bits(self):
         self.assertEqual(exactquant.pack(numpy.uint8([[1, 2, 3, 15]]), "uint4", first="high").tolist(), [[0x12, 0x3F]])
         self.assertEqual(exactquant.unpack(numpy.uint8([[0x12, 0x3F]]), "int4", first="high").tolist(), [[1, 2, 3, -1]])
@@ -64,6 +71,18 @@ class Layouts(unittest.TestCase):
             exactquant.pack(numpy.uint8([1, 2]), "uint4", first="big")
         with self.assertRaisesRegex(ValueError, "first: expected 'low', as codes have 2 bits, given 'high'"):
             exactquant.pack(numpy.uint8([1, 2, 3, 0]), "uint2", first="high")
+
+
+class Memory(unittest.TestCase):
+    def test_refused_arrays_are_given_back(self):
+        out = numpy.zeros(3, numpy.int8)
+        out.flags.writeable = False
+        for refused, named in ((numpy.ones(3, numpy.int64), {}), (numpy.ones(3, F32), {"out": out})):
+            count = sys.getrefcount(refused), sys.getrefcount(out)
+            for _ in range(100):
+                with self.assertRaises((TypeError, ValueError)):
+                    exactquant.quantize(refused, 1.0, dtype="int8", **named)
+            self.assertEqual((sys.getrefcount(refused), sys.getrefcount(out)), count)
 
 
 class Verification(unittest.TestCase):
@@ -79,8 +98,9 @@ class Verification(unittest.TestCase):
 
         digests = verification.digests()
         digests["mxfp4 even, ties"] = "0" * 16
+        del digests["nvfp4, ordinary"]
         with unittest.mock.patch.object(verification, "digests", return_value=digests):
-            self.assertEqual(exactquant.verify()["differ"], ["mxfp4 even, ties"])
+            self.assertEqual(exactquant.verify()["differ"], ["mxfp4 even, ties", "nvfp4, ordinary"])
 
 
 class Quantize(unittest.TestCase):

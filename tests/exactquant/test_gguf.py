@@ -100,6 +100,17 @@ class ByHand(unittest.TestCase):
         expected = numpy.concatenate([values * scale for scale in (1, 1.5 / 64, 1 / 512, 0)])
         numpy.testing.assert_array_equal(gguf.dequantize(numpy.array(data, numpy.uint8), "NVFP4"), expected)
 
+    def test_scales_that_overflow(self):
+        """Their codes are 0, as gguf's are."""
+        def blocks(*values: float, name: str) -> list[int]:
+            return gguf.quantize(numpy.resize(numpy.array(values, F32), 32), name).tolist()
+
+        self.assertEqual(blocks(1.8e-37, name="Q8_0"), halves(0) + [0] * 32)  # 1 / d
+        self.assertEqual(blocks(2e-38, name="Q5_0"), halves(-0.0) + [0] * 20)
+        self.assertEqual(blocks(2e-38, name="Q4_0"), halves(-0.0) + [0] * 16)
+        self.assertEqual(blocks(3e38, -3e38, name="Q5_1"), halves(numpy.inf, -numpy.inf) + [0] * 20)  # d
+        self.assertEqual(blocks(0, name="Q4_0"), halves(-0.0) + [0x88] * 16)
+
     def test_bf16(self):
         x = numpy.array([1, 1 + 2**-8, 1 + 3 * 2**-8, -2.5, numpy.inf], F32)
         blocks = gguf.quantize(x, "BF16")
@@ -157,6 +168,12 @@ class Refusals(unittest.TestCase):
         self.check(ValueError, r"data: expected a last dimension of 32 elements times any number, given shape \(2, 33\)", gguf.quantize, x[:, :33], "Q8_0")
         self.check(ValueError, r"given shape \(\)", gguf.quantize, F32(1), "Q8_0")
         self.check(ValueError, r"data: expected a last dimension of 34 bytes times any number, given shape \(2, 64\)", gguf.dequantize, x.astype(numpy.uint8), "Q8_0")
+        self.check(ValueError, r"data: expected a last dimension of 2 bytes times any number, given shape \(7,\)", gguf.dequantize, numpy.zeros(7, numpy.uint8), "F16")
+        self.check(TypeError, "data: expected bytes, given object", gguf.dequantize, numpy.array([None]), "F32")
+        self.check(TypeError, "data: expected floats, given object", gguf.quantize, numpy.array([None] * 32), "Q8_0")
+        for f in (gguf.quantize, gguf.dequantize):
+            self.check(ValueError, "threads: expected 0 or more, given -3", f, x, "F32", threads=-3)
+            self.check(TypeError, "threads: expected an integer, given float", f, x, "F32", threads=1.5)
         self.check(ValueError, "given a scalar", gguf.dequantize, numpy.uint8(1), "Q8_0")
         self.check(TypeError, "out: expected an array of uint8, given int8", gguf.quantize, x, "Q8_0", out=blocks.view(numpy.int8))
         self.check(ValueError, r"out: expected a dense, writable array of shape \(2, 68\), given shape \(2, 34\)", gguf.quantize, x, "Q8_0", out=blocks[:, :34].copy())

@@ -1,7 +1,8 @@
 """ggml's blocks, of which GGUF files consist: scales and codes lie side by side in bytes.
 
 ``quantize`` and ``dequantize`` have the signatures of those in the package gguf (llama.cpp's gguf-py), and give the same bytes and
-floats for finite x, so that a program need only change its import:
+floats, so that a program need only change its import. Not the same are blocks with a NaN or an infinity; of Q4_1 and Q5_1 the sign of a
+least element 0, which is the first zero's, as in ggml; and MXFP4 of blocks below 2 ** -125, whose scale is the least here and wraps there:
 
 >>> import numpy, exactquant
 >>> x = numpy.linspace(-1, 1, 64, dtype=numpy.float32).reshape(1, 64)
@@ -23,16 +24,17 @@ Q5_0   22 d, 32 fifth bits, 16 of codes       d = x[j] / -16; x = d * (code - 16
 Q5_1   24 d, m, 32 fifth bits, 16 of codes    d = (max(x) - m) / 31; x = d * code + m
 Q8_0   34 d, 32 codes of int8                 d = max(abs(x)) / 127, halves away from zero; x = code * d
 Q8_1   36 d, sum of codes times d, 32 codes   as Q8_0
-MXFP4  17 s, 16 of codes of E2M1              s = 2 ** (floor(log2(max(abs(x)))) - 2), the nearest code, of two the smaller
+MXFP4  17 s, 16 of codes of E2M1              s = 2 ** (floor(log2(max(abs(x)))) - 2), log2 in float32; the nearest code
 NVFP4  36 four scales of E4M3, 32 of codes    of 64 elements, 16 for each scale; dequantize alone, as in gguf
 BF16   2  one element                         to nearest, ties to even
 F16    2  one element                         to nearest, ties to even
 F32    4  one element                         copied
 ====== == =================================== =============================================================
 
-Q8_1 is not in the package gguf, but in ggml. The types with K and I in their names are in neither function yet.
+MXFP4 takes the smaller of two codes that are as near. Q8_1 is not in the package gguf, but in ggml. The types with K and I in their names are in neither function yet.
 """
 
+import operator
 import typing
 
 import numpy
@@ -60,6 +62,16 @@ def _checked_last(shape: tuple[int, ...], fills: int, what: str, unit: str) -> i
     return shape[-1] // fills
 
 
+def _checked_threads(threads: int) -> int:
+    try:
+        count = operator.index(threads)
+    except TypeError:
+        raise TypeError(f"threads: expected an integer, given {type(threads).__name__}") from None
+    if not 0 <= count < 2**31:
+        raise ValueError(f"threads: expected 0 or more, given {threads}")
+    return count
+
+
 def _result(out: numpy.ndarray | None, shape: tuple[int, ...], dtype: type) -> numpy.ndarray:
     if out is None:
         return numpy.empty(shape, dtype)
@@ -80,11 +92,11 @@ def quantize(data: numpy.ndarray, qtype: typing.Any, *, out: numpy.ndarray | Non
     """The blocks of `data`, shape (..., n), as uint8, shape (..., n / elements of a block * bytes of one).
 
     data: float32, dense; other floats and orders are copied first. qtype: a name, or gguf.GGMLQuantizationType's member. out: takes the
-    result. F32 and F16 give arrays of float32 and float16, as in gguf.
+    result. threads: of blocks, at most so many; 0: as set_threads() says. F32 and F16 give arrays of float32 and float16, as in gguf.
     """
     name = _name_of(qtype, quantizes=True)
-    data = numpy.asarray(data)
-    if data.dtype.kind not in "fV":  # of V are ml_dtypes'
+    data, threads = numpy.asarray(data), _checked_threads(threads)
+    if data.dtype.kind != "f" and data.dtype.name != "bfloat16":
         raise TypeError(f"data: expected floats, given {data.dtype}")
     if name in _PLAIN:
         converted = data.astype(_PLAIN[name], copy=False)
@@ -104,11 +116,15 @@ def quantize(data: numpy.ndarray, qtype: typing.Any, *, out: numpy.ndarray | Non
 def dequantize(data: numpy.ndarray, qtype: typing.Any, *, out: numpy.ndarray | None = None, threads: int = 0) -> numpy.ndarray:
     """The float32 elements of blocks: the inverse of quantize(). data: any type, of which the bytes count, shape (..., bytes)."""
     name = _name_of(qtype, quantizes=False)
-    data = numpy.asarray(data, order="C")  # ascontiguousarray would make a scalar an array
+    data, threads = numpy.asarray(data, order="C"), _checked_threads(threads)  # ascontiguousarray would make a scalar an array
+    if data.dtype.hasobject:
+        raise TypeError(f"data: expected bytes, given {data.dtype}")
     if data.ndim == 0:
         raise ValueError("data: expected blocks along the last dimension, given a scalar")
     if name in _PLAIN:
-        reals = data.view(_PLAIN[name]).astype(numpy.float32, copy=False)
+        given = data.view(numpy.uint8)
+        _checked_last(given.shape, numpy.dtype(_PLAIN[name]).itemsize, "data", "bytes")
+        reals = given.view(_PLAIN[name]).astype(numpy.float32, copy=False)
         if out is None:
             return reals
         numpy.copyto(_result(out, reals.shape, numpy.float32), reals)

@@ -1,5 +1,7 @@
 """Where kernels of GPUs want the scales of blocks."""
 
+import operator
+
 import numpy
 
 _ROWS, _COLUMNS, _GROUPS = 128, 4, 4  # of a tile, and the groups of 32 rows in it
@@ -42,7 +44,7 @@ def unswizzle_scales(swizzled: numpy.ndarray, rows: int, columns: int) -> numpy.
     >>> bool((exactquant.unswizzle_scales(exactquant.swizzle_scales(scale), 60, 5) == scale).all())
     True
     """
-    swizzled = _checked(swizzled, 1)
+    swizzled, rows, columns = _checked(swizzled, 1), operator.index(rows), operator.index(columns)
     if rows < 0 or columns < 0:
         raise ValueError(f"rows, columns: expected 0 or more, given {rows}, {columns}")
     tiles = -(-rows // _ROWS), -(-columns // _COLUMNS)

@@ -5,11 +5,12 @@ import numpy
 _BITS = {"int4": 4, "uint4": 4, "int2": 2, "uint2": 2, "float4_e2m1fn": 4, "float6_e2m3fn": 6, "float6_e3m2fn": 6}
 
 
-def _bits_of(dtype: object) -> int:
+def _known(dtype: object) -> tuple[str, int]:
+    """Its name, and bits."""
     name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", None) or str(dtype)
     if name not in _BITS:
         raise ValueError(f"dtype: expected one of {', '.join(_BITS)}, given {name}")
-    return _BITS[name]
+    return name, _BITS[name]
 
 
 def _turned(packed: numpy.ndarray, bits: int, first: str) -> numpy.ndarray:
@@ -32,14 +33,14 @@ def pack(codes: numpy.ndarray, dtype: object, *, first: str = "low") -> numpy.nd
     >>> exactquant.pack(numpy.int8([[1, -1, 2, 3]]), "int4").tolist()
     [[241, 50]]
     """
-    bits = _bits_of(dtype)
+    _, bits = _known(dtype)
     codes = numpy.ascontiguousarray(codes)
     if codes.dtype.itemsize != 1:
         raise TypeError(f"codes: expected one code to a byte, given {codes.dtype}")
     if codes.ndim == 0 or codes.shape[-1] * bits % 8:
         raise ValueError(f"codes: expected a last dimension whose codes of {bits} bits fill bytes, given shape {codes.shape}")
     each = numpy.unpackbits(codes.view(numpy.uint8)[..., None], axis=-1, count=bits, bitorder="little")
-    return _turned(numpy.packbits(each.reshape(*codes.shape[:-1], -1), axis=-1, bitorder="little"), bits, first)
+    return _turned(numpy.packbits(each.reshape(*codes.shape[:-1], codes.shape[-1] * bits), axis=-1, bitorder="little"), bits, first)
 
 
 def unpack(packed: numpy.ndarray, dtype: object, *, first: str = "low") -> numpy.ndarray:
@@ -49,15 +50,15 @@ def unpack(packed: numpy.ndarray, dtype: object, *, first: str = "low") -> numpy
     >>> exactquant.unpack(numpy.uint8([[241, 50]]), "int4").tolist()
     [[1, -1, 2, 3]]
     """
-    bits = _bits_of(dtype)
+    name, bits = _known(dtype)
     packed = numpy.ascontiguousarray(packed)
     if packed.dtype != numpy.uint8:
         raise TypeError(f"packed: expected uint8, given {packed.dtype}")
     if packed.ndim == 0 or packed.shape[-1] * 8 % bits:
         raise ValueError(f"packed: expected bytes that codes of {bits} bits fill, given shape {packed.shape}")
-    each = numpy.unpackbits(_turned(packed, bits, first), axis=-1, bitorder="little").reshape(*packed.shape[:-1], -1, bits)
+    each = numpy.unpackbits(_turned(packed, bits, first), axis=-1, bitorder="little").reshape(*packed.shape[:-1], packed.shape[-1] * 8 // bits, bits)
     codes = numpy.packbits(each, axis=-1, bitorder="little")[..., 0]
-    if not str(dtype).startswith("int"):
+    if not name.startswith("int"):
         return codes
     sign = 1 << bits - 1
     return ((codes ^ sign).astype(numpy.int16) - sign).astype(numpy.int8)

@@ -92,6 +92,11 @@ struct extremes {
     return d == 0 ? 0.0F : 1 / d;
 }
 
+/// Whether codes are 0 because the scale or its inverse overflows, as the conversion of infinity gives them in gguf.
+[[gnu::always_inline]] inline bool overflows(float d, float by) {
+    return !std::isfinite(d) || !std::isfinite(by);
+}
+
 // Vectors of the compiler's, so that codes stay in registers: what is stored in parts is loaded as one only after a
 // wait.
 using sixteen_bytes [[gnu::vector_size(16)]] = std::uint8_t;
@@ -144,6 +149,7 @@ template <int offset>
 [[gnu::always_inline]] inline codes quantize_symmetric(const values &x, float &d) {
     d = first_largest(x) / -offset;
     const auto by = inverse(d);
+    if (overflows(d, by)) return {};
     codes q;
     for (std::size_t i = 0; i < block; ++i)
         q[i] = std::min(static_cast<std::int32_t>(x[i] * by + (offset + 0.5F)), 2 * offset - 1);
@@ -157,6 +163,7 @@ template <int most>
     least = e.least;
     d = (e.most - least) / most;
     const auto by = inverse(d);
+    if (overflows(d, by)) return {};
     codes q;
     for (std::size_t i = 0; i < block; ++i)
         q[i] = std::min(static_cast<std::int32_t>((x[i] - least) * by + 0.5F), most);
@@ -167,6 +174,7 @@ template <int most>
 [[gnu::always_inline]] inline codes quantize_bytes(const values &x, float &d) {
     d = largest_magnitude(x) / 127;
     const auto by = inverse(d);
+    if (overflows(d, by)) return {};
     codes q;
     for (std::size_t i = 0; i < block; ++i) {
         const auto v = x[i] * by;
