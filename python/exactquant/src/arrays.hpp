@@ -43,6 +43,7 @@ class array {
   public:
     /// what: "x", for messages. Throws TypeError for what is no array, ValueError for one that the core cannot take.
     array(nb::handle from, const char *what, bool is_written = false);
+
     std::byte *data = nullptr;
     dynquant::tensor of; // strides empty where it is dense
     std::int64_t elements = 0;

@@ -324,7 +324,7 @@ class channels_first_convolution final : public accumulator_source {
         cell_sources first; // line
         std::int64_t before, pitch;
 
-        /// Of a line. No copy of the sources: vectors loaded from pointers that were just stored wait for these.
+        /// How far a line lies behind `first`, which is not copied: vectors of pointers just stored are loaded late.
         std::int64_t offset(std::int64_t line) const { return (line - before) * pitch; }
     };
 
