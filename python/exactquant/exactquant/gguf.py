@@ -2,7 +2,7 @@
 
 ``quantize`` and ``dequantize`` have the signatures of those in the package gguf (llama.cpp's gguf-py), and give the same bytes and
 floats, so that a program need only change its import. Not the same are blocks with a NaN or an infinity; of Q4_1 and Q5_1 the sign of a
-least element 0, which is the first zero's, as in ggml; and MXFP4 of blocks below 2 ** -125, whose scale is the least here and wraps there:
+least element 0, which is the first zero's, as in ggml; and MXFP4 of blocks below 2 ** -125, whose scale is the least here and wraps there.
 
 >>> import numpy, exactquant
 >>> x = numpy.linspace(-1, 1, 64, dtype=numpy.float32).reshape(1, 64)
@@ -31,7 +31,8 @@ F16    2  one element                         to nearest, ties to even
 F32    4  one element                         copied
 ====== == =================================== =============================================================
 
-MXFP4 takes the smaller of two codes that are as near. Q8_1 is not in the package gguf, but in ggml. The types with K and I in their names are in neither function yet.
+MXFP4 takes the smaller of two codes that are as near. Q8_1 is not in the package gguf, but in ggml. The types with K and I in their
+names are in neither function yet.
 """
 
 import operator
@@ -72,7 +73,8 @@ def _checked_threads(threads: int) -> int:
     return count
 
 
-def _result(out: numpy.ndarray | None, shape: tuple[int, ...], dtype: type) -> numpy.ndarray:
+def _result(out: numpy.ndarray | None, shape: tuple[int, ...], dtype: type, apart_from: numpy.ndarray | None = None) -> numpy.ndarray:
+    """out, or what is made in its place."""
     if out is None:
         return numpy.empty(shape, dtype)
     if not isinstance(out, numpy.ndarray) or out.dtype != dtype:
@@ -80,12 +82,17 @@ def _result(out: numpy.ndarray | None, shape: tuple[int, ...], dtype: type) -> n
     if out.shape != shape or not out.flags.c_contiguous or not out.flags.writeable:
         raise ValueError(f"out: expected a dense, writable array of shape {shape}, given shape {out.shape}"
                          f"{'' if out.flags.c_contiguous else ', not dense'}{'' if out.flags.writeable else ', read-only'}")  # fmt: skip
+    if apart_from is not None and numpy.may_share_memory(out, apart_from):
+        raise ValueError("out: expected memory apart from data, given memory that both share")
     return out
 
 
-def _checked_apart(out: numpy.ndarray, given: numpy.ndarray, what: str) -> None:
-    if numpy.may_share_memory(out, given):
-        raise ValueError(f"out: expected memory apart from {what}, given memory that both share")
+def _converted(data: numpy.ndarray, dtype: type, out: numpy.ndarray | None) -> numpy.ndarray:
+    if out is None:
+        return data.astype(dtype, copy=False)
+    result = _result(out, data.shape, dtype)
+    numpy.copyto(result, data, casting="unsafe")  # as astype()
+    return result
 
 
 def quantize(data: numpy.ndarray, qtype: typing.Any, *, out: numpy.ndarray | None = None, threads: int = 0) -> numpy.ndarray:
@@ -99,16 +106,11 @@ def quantize(data: numpy.ndarray, qtype: typing.Any, *, out: numpy.ndarray | Non
     if data.dtype.kind != "f" and data.dtype.name != "bfloat16":
         raise TypeError(f"data: expected floats, given {data.dtype}")
     if name in _PLAIN:
-        converted = data.astype(_PLAIN[name], copy=False)
-        if out is None:
-            return converted
-        numpy.copyto(_result(out, converted.shape, _PLAIN[name]), converted)
-        return out
+        return _converted(data, _PLAIN[name], out)
     x = numpy.ascontiguousarray(data, numpy.float32)
     elements, size, _ = _BLOCKS[name]
     blocks = _checked_last(data.shape, elements, "data", "elements")
-    result = _result(out, (*x.shape[:-1], blocks * size), numpy.uint8)
-    _checked_apart(result, x, "data")
+    result = _result(out, (*x.shape[:-1], blocks * size), numpy.uint8, x)
     ggml_quantize(name, x, result, threads)
     return result
 
@@ -121,18 +123,12 @@ def dequantize(data: numpy.ndarray, qtype: typing.Any, *, out: numpy.ndarray | N
         raise TypeError(f"data: expected bytes, given {data.dtype}")
     if data.ndim == 0:
         raise ValueError("data: expected blocks along the last dimension, given a scalar")
-    if name in _PLAIN:
-        given = data.view(numpy.uint8)
-        _checked_last(given.shape, numpy.dtype(_PLAIN[name]).itemsize, "data", "bytes")
-        reals = given.view(_PLAIN[name]).astype(numpy.float32, copy=False)
-        if out is None:
-            return reals
-        numpy.copyto(_result(out, reals.shape, numpy.float32), reals)
-        return out
     given = data.view(numpy.uint8)
+    if name in _PLAIN:
+        _checked_last(given.shape, numpy.dtype(_PLAIN[name]).itemsize, "data", "bytes")
+        return _converted(given.view(_PLAIN[name]), numpy.float32, out)
     elements, size, _ = _BLOCKS[name]
     blocks = _checked_last(given.shape, size, "data", "bytes")
-    result = _result(out, (*given.shape[:-1], blocks * elements), numpy.float32)
-    _checked_apart(result, given, "data")
+    result = _result(out, (*given.shape[:-1], blocks * elements), numpy.float32, given)
     ggml_dequantize(name, given, result, threads)
     return result

@@ -16,9 +16,8 @@ _ROWS, _COLUMNS = 61, 4096 + 96
 def _inputs() -> Iterator[tuple[str, numpy.ndarray]]:
     """Numbers by a generator of 64 bits (Knuth's MMIX): ordinary ones, and of 32 exponents with ties and zeros."""
     state = numpy.uint64(63)
-    bits = numpy.empty(_ROWS * _COLUMNS, numpy.uint64)
     with numpy.errstate(over="ignore"):
-        powers = numpy.full(bits.size, 6364136223846793005, numpy.uint64).cumprod()
+        powers = numpy.full(_ROWS * _COLUMNS, 6364136223846793005, numpy.uint64).cumprod()
         sums = numpy.concatenate([numpy.ones(1, numpy.uint64), powers[:-1]]).cumsum(dtype=numpy.uint64)
         bits = powers * state + sums * numpy.uint64(1442695040888963407)
     whole = (bits >> numpy.uint64(40)).astype(numpy.int64) - (1 << 23)  # 24 bits, so that floats hold them
