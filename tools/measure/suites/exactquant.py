@@ -13,7 +13,7 @@ import numpy
 from onnx import TensorProto, helper
 
 from ..results import Measured
-from ..sessions import RUNTIME, Peer, make_model, session
+from ..sessions import RUNTIME, Graph, Peer, session
 from ..tables import table
 from ..turns import chosen, runs, take_turns
 
@@ -21,6 +21,7 @@ OWN, NUMPY, GGUF = "exactquant", "NumPy", "gguf"
 ROWS, COLUMNS, BLOCK = 1024, 1024, 32
 F32 = numpy.float32
 CALL = "a call with out=, 4096 elements"
+KINDS = {"QuantizeLinear": [TensorProto.INT8], "DequantizeLinear": [TensorProto.FLOAT], "DynamicQuantizeLinear": [TensorProto.UINT8, TensorProto.FLOAT, TensorProto.UINT8]}
 
 
 @dataclasses.dataclass
@@ -41,17 +42,13 @@ def _package(given: argparse.Namespace) -> types.ModuleType:
     return importlib.import_module("exactquant")
 
 
-def _operator(kind: str, inputs: dict, outputs: int = 1, **attributes: int) -> Callable[[], object]:
+def _operator(kind: str, x: numpy.ndarray, *constants: numpy.ndarray, outputs: int = 1, **attributes: int) -> Callable[[], object]:
     """ONNX Runtime's on one thread."""
-    of = {"float32": TensorProto.FLOAT, "int8": TensorProto.INT8, "uint8": TensorProto.UINT8}
-    names = [f"y{i}" for i in range(outputs)]
-    first = {"x": (of[inputs["x"].dtype.name], inputs["x"].shape)}
-    constants = [helper.make_tensor(name, of[v.dtype.name], v.shape, v.ravel().tolist()) for name, v in inputs.items() if name != "x"]
-    kinds = {"QuantizeLinear": [TensorProto.INT8], "DequantizeLinear": [TensorProto.FLOAT], "DynamicQuantizeLinear": [TensorProto.UINT8, TensorProto.FLOAT, TensorProto.UINT8]}
-    node = helper.make_node(kind, list(inputs), names, **attributes)
-    model = make_model([node], first, {name: (t, None) for name, t in zip(names, kinds[kind])}, constants, 21)
-    one = session(model, Peer(RUNTIME), 1)
-    return lambda: one.run(None, {"x": inputs["x"]})
+    graph = Graph()
+    names = graph.op(kind, "x", *constants, outputs=outputs, **attributes)
+    results = {name: (of, None) for name, of in zip([names] if outputs == 1 else names, KINDS[kind])}
+    one = session(graph.model({"x": (helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)}, results, 21), Peer(RUNTIME), 1)
+    return lambda: one.run(None, {"x": x})
 
 
 def _quantized(x: numpy.ndarray, scale: numpy.ndarray | F32) -> numpy.ndarray:
@@ -66,23 +63,21 @@ def _by_blocks(x: numpy.ndarray, largest: float, dtype: object) -> tuple[numpy.n
     return (blocks / scale).clip(-largest, largest).astype(dtype), scale.astype(ml_dtypes.float8_e8m0fnu)
 
 
-def cases(own: types.ModuleType) -> list[Case]:
-    of = numpy.random.default_rng(63)
-    x = of.standard_normal((ROWS, COLUMNS), F32)
+def cases(own: types.ModuleType, x: numpy.ndarray) -> list[Case]:
     one, columns = F32(0.03), numpy.linspace(0.02, 0.04, COLUMNS, dtype=F32)
     q, by_column = _quantized(x, one), _quantized(x, columns)
     zero, zeros = numpy.zeros((), numpy.int8), numpy.zeros(COLUMNS, numpy.int8)
     codes, reals = numpy.empty((ROWS, COLUMNS), numpy.int8), numpy.empty((ROWS, COLUMNS), F32)
     result = [
         Case("quantize int8, one scale", {OWN: lambda: own.quantize(x, one, dtype="int8", out=codes), NUMPY: lambda: _quantized(x, one),
-             RUNTIME: _operator("QuantizeLinear", {"x": x, "s": numpy.array(one), "z": zero})}, lambda: own.dequantize(own.quantize(x, one, dtype="int8"), one)),
+             RUNTIME: _operator("QuantizeLinear", x, numpy.array(one), zero)}, lambda: own.dequantize(own.quantize(x, one, dtype="int8"), one)),
         Case("dequantize int8, one scale", {OWN: lambda: own.dequantize(q, one, out=reals), NUMPY: lambda: q.astype(F32) * one,
-             RUNTIME: _operator("DequantizeLinear", {"x": q, "s": numpy.array(one), "z": zero})}),
+             RUNTIME: _operator("DequantizeLinear", q, numpy.array(one), zero)}),
         Case("quantize int8, a scale for each column", {OWN: lambda: own.quantize(x, columns, dtype="int8", axis=1, out=codes), NUMPY: lambda: _quantized(x, columns),
-             RUNTIME: _operator("QuantizeLinear", {"x": x, "s": columns, "z": zeros}, axis=1)}),
+             RUNTIME: _operator("QuantizeLinear", x, columns, zeros, axis=1)}),
         Case("dequantize int8, a scale for each column", {OWN: lambda: own.dequantize(by_column, columns, axis=1, out=reals),
-             NUMPY: lambda: by_column.astype(F32) * columns, RUNTIME: _operator("DequantizeLinear", {"x": by_column, "s": columns, "z": zeros}, axis=1)}),
-        Case("dynamic uint8", {OWN: lambda: own.quantize_dynamic(x, "uint8"), RUNTIME: _operator("DynamicQuantizeLinear", {"x": x}, 3)}),
+             NUMPY: lambda: by_column.astype(F32) * columns, RUNTIME: _operator("DequantizeLinear", by_column, columns, zeros, axis=1)}),
+        Case("dynamic uint8", {OWN: lambda: own.quantize_dynamic(x, "uint8"), RUNTIME: _operator("DynamicQuantizeLinear", x, outputs=3)}),
         Case("int8 by token", {OWN: lambda: own.int8_per_token(x), NUMPY: lambda: _quantized(x, abs(x).max(1, keepdims=True) / F32(127))},
              lambda: own.from_int8_per_token(*own.int8_per_token(x))),
         Case("MXFP8", {OWN: lambda: own.mxfp8(x), NUMPY: lambda: _by_blocks(x, 448, ml_dtypes.float8_e4m3fn)}, lambda: own.from_mxfp8(*own.mxfp8(x))),
@@ -108,7 +103,7 @@ def cases(own: types.ModuleType) -> list[Case]:
 def measure(given: argparse.Namespace, say: Callable) -> Iterator[Measured]:
     own = _package(given)
     x = numpy.random.default_rng(63).standard_normal((ROWS, COLUMNS), F32)
-    for case, threads in chosen(cases(own), given, say):
+    for case, threads in chosen(cases(own, x), given, say):
         own.set_threads(threads)
         contestants = case.contestants if threads == 1 else {OWN: case.contestants[OWN]}  # the others have one thread
         facts: dict = {"elements": case.elements}
