@@ -31,5 +31,33 @@ inline std::int64_t sum_of_bytes(const std::byte *x, std::int64_t count, std::ui
     return total;
 }
 
+/// Adds the sums of four rows, `stride` bytes apart, to `sums`, modulo 2^32. One reduction and one store serve the
+/// four.
+inline void add_four_sums_of_bytes(
+        const std::byte *x, std::int64_t stride, std::int64_t count, std::uint8_t flip, std::uint32_t *sums) {
+#if defined(__SSE2__)
+    const auto flips = _mm_set1_epi8(static_cast<char>(flip)), zero = _mm_setzero_si128();
+    __m128i halves[4] = {zero, zero, zero, zero}; // of each row, 64 bits
+    std::int64_t k = 0;
+    for (; k < count; k += 16)
+        for (int row = 0; row < 4; ++row) {
+            const auto bytes = reinterpret_cast<__m128i>(load_bytes(x + row * stride + k, count - k));
+            halves[row] = _mm_add_epi64(halves[row], _mm_sad_epu8(_mm_xor_si128(bytes, flips), zero));
+        }
+    const auto low_words = [](__m128i a, __m128i b) { // of each half, which sums modulo 2^32 are made of
+        return _mm_castps_si128(_mm_shuffle_ps(_mm_castsi128_ps(a), _mm_castsi128_ps(b), 0x88));
+    };
+    const auto two = low_words(halves[0], halves[1]), others = low_words(halves[2], halves[3]);
+    const auto odd = _mm_castps_si128(_mm_shuffle_ps(_mm_castsi128_ps(two), _mm_castsi128_ps(others), 0xdd));
+    auto total = _mm_add_epi32(low_words(two, others), odd);
+    total = _mm_sub_epi32(total, _mm_set1_epi32(static_cast<std::int32_t>((k - count) * flip))); // of zeros behind x
+    auto *const to = reinterpret_cast<__m128i_u *>(sums);
+    _mm_storeu_si128(to, _mm_add_epi32(_mm_loadu_si128(to), total));
+#else
+    for (int row = 0; row < 4; ++row)
+        sums[row] += static_cast<std::uint32_t>(sum_of_bytes(x + row * stride, count, flip));
+#endif
+}
+
 } // namespace
 } // namespace dynquant::simd

@@ -11,13 +11,6 @@ std::int32_t wrap(std::int64_t value) {
     return static_cast<std::int32_t>(static_cast<std::uint32_t>(value)); // modulo 2^32
 }
 
-std::int64_t row_sum(const panel_product &p, const indirect_rows &x, std::int64_t row) {
-    auto total = p.x_is_signed ? -128 * p.lines * p.line_inner : 0;
-    for (std::int64_t i = 0; i < p.lines; ++i)
-        total += simd::sum_of_bytes(x.lines[i] + row * x.stride, p.line_inner, p.x_is_signed ? 128 : 0);
-    return total;
-}
-
 } // namespace
 
 void subtract_from_sums(std::span<const std::int32_t> zero_points, std::int64_t inner, std::span<std::int32_t> sums) {
@@ -26,8 +19,22 @@ void subtract_from_sums(std::span<const std::int32_t> zero_points, std::int64_t 
 }
 
 void sum_rows(const panel_product &p, const indirect_rows &x, parallel::range rows, std::int32_t *sums) {
-    for (auto m = rows.begin; m < rows.end; ++m)
-        *sums++ = wrap(row_sum(p, x, m));
+    const std::uint8_t flip = p.x_is_signed ? 128 : 0;
+    const auto inner = static_cast<std::uint32_t>(p.lines * p.line_inner);
+    auto *to = reinterpret_cast<std::uint32_t *>(sums);
+    for (auto m = rows.begin; m < rows.end;) {
+        const auto count = rows.end - m < 4 ? 1 : 4;
+        std::fill_n(to, count, 0U - flip * inner); // as each byte of s8 is summed with 128 more
+        for (std::int64_t i = 0; i < p.lines; ++i) {
+            const auto *const line = x.lines[i] + m * x.stride;
+            if (count == 4)
+                simd::add_four_sums_of_bytes(line, x.stride, p.line_inner, flip, to);
+            else
+                *to += static_cast<std::uint32_t>(simd::sum_of_bytes(line, p.line_inner, flip));
+        }
+        m += count;
+        to += count;
+    }
 }
 
 void fold_zero_point_into_bias(std::span<const std::int32_t> weight_sums, std::int32_t x_zero_point,
