@@ -296,6 +296,38 @@ TEST(weight_only_convolutions, padding_is_multiplied) {
     }
 }
 
+/// Rows of columns that do not fill a tile of the epilogue, with parameters for each column: several rows pass as one.
+/// All are integers.
+TEST(weight_only_convolutions, of_one_tap_without_planes_by_hand) {
+    weight_only_layer::memory memory;
+    for (const std::int64_t columns : {1, 11, 30, 48, 63, 64})
+        for (const std::int64_t rows : {1, 31, 63, 64, 65, 131}) {
+            sample s(data_type::s8, 1, 1, columns, {});
+            s.d.is_convolution = false;
+            std::vector<float> bias, tensor, expected;
+            for (int c = 0; c < columns; ++c) {
+                s.data.push_back(static_cast<std::byte>(c + 1));
+                bias.push_back(static_cast<float>(-10 * c));
+            }
+            s.d.post_ops = {{post_op_kind::add, bias}, {post_op_kind::add_tensor}, {post_op_kind::clip, {0}, {1000}}};
+            s.x_shape = {rows, 1};
+            for (std::int64_t r = 0; r < rows; ++r) {
+                s.x.push_back(static_cast<float>(r));
+                for (std::int64_t c = 0; c < columns; ++c) {
+                    tensor.push_back(static_cast<float>((r * columns + c) % 7));
+                    const auto y = r * (c + 1) - 10 * c + (r * columns + c) % 7;
+                    expected.push_back(static_cast<float>(std::clamp<std::int64_t>(y, 0, 1000)));
+                }
+            }
+            for (const auto available : runnable_features()) {
+                std::vector<float> y(expected.size());
+                weight_only_layer(s.description(), available)
+                        .run({s.x.data(), y.data(), {}, {}, tensor.data()}, s.x_shape, memory);
+                EXPECT_EQ(y, expected) << rows << " rows, " << columns << " columns";
+            }
+        }
+}
+
 std::string refusal(const sample &s) {
     try {
         const weight_only_layer l(s.description(), {});

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <numeric>
 #include <span>
 
 #include "parallel/parallel.hpp"
@@ -60,6 +61,13 @@ struct epilogue {
     /// seven, null if all are none. Scales and zero points of seven rows behind the last one can be read.
     const std::int64_t *first_rows = nullptr;
     const std::int32_t *rows_behind = nullptr;
+
+    /// So many positions of dense channels pass as one, with parameters that repeat, where the channels of one do not
+    /// fill a tile of the loops; else 1.
+    static constexpr std::int64_t positions_that_fill_tiles(std::int64_t channels) {
+        constexpr std::int64_t tile = 64;
+        return channels < tile ? tile / std::gcd(channels, tile) : 1;
+    }
 };
 
 /// Sums that are channels last: the channels of a position, then those of the next one.

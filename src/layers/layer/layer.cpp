@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <numeric>
 #include <tuple>
 
 #include "layers/gemm/packed_product.hpp"
@@ -59,8 +58,8 @@ constant_weights row_major_weights(const layer_description &d, const std::byte *
     return constant_weights::of_filters(weights, w[1], volume(dims(w.begin() + 2, w.end())).value_or(0));
 }
 
-template <typename T>
-void repeat(std::vector<T> &values, std::int64_t times) {
+template <typename Vector>
+void repeat(Vector &values, std::int64_t times) {
     const auto count = values.size();
     values.resize(count * static_cast<std::size_t>(times));
     for (auto i = count; i < values.size(); ++i)
@@ -134,6 +133,14 @@ integer_convolution convolution_of(const layer_description &d, targets::features
     packed_ = pack_convolution(convolution_, weights);
 }
 
+aligned_post_ops::aligned_post_ops(std::span<const post_op> of, std::int64_t times) {
+    for (const auto &s : of) {
+        auto &a = values_.emplace_back(s.a.begin(), s.a.end());
+        if (a.size() > 1) repeat(a, times);
+        views_.push_back({s.what, a, s.b, s.table});
+    }
+}
+
 std::unique_ptr<const accumulator_source> packed_layer::sums_of(const integer_convolution &c) const {
     return (packed_ ? packed_ : pack_convolution(c, {}))(c);
 }
@@ -142,10 +149,9 @@ layer::layer(const packed_layer &p, const dims &x)
     : d_(p.description())
     , x_(x)
     , y_is_channels_first_(d_.is_convolution ? !d_.y_is_channels_last : d_.y_heads_are_transposed)
+    , post_ops_(d_.post_ops)
     , epilogue_(*targets::pick(p.convolution().available, epilogue_table))
     , look_up_(lookup::function_for(p.convolution().available)) {
-    for (const auto &s : d_.post_ops)
-        post_ops_.push_back({s.what, s.a, s.b, s.table});
     try {
         const auto c = d_.is_convolution ? plan_convolution(p.convolution()) : plan_product(p.convolution());
         if (volume(y_) == 0) return;
@@ -211,23 +217,18 @@ sums_ending layer::ending_for(const parameters &of_x, std::vector<float> &memory
 }
 
 void layer::join_positions() {
-    constexpr std::int64_t tile = 64; // of the epilogue, along channels
-    const auto count = tile / std::gcd(channels_, tile);
+    const auto count = epilogue::positions_that_fill_tiles(channels_);
     const bool is_worth = images_ * positions_ >= 4 * count; // each run makes the bias anew
-    if (y_is_channels_first_ || y_blocks_ > 1 || channels_ >= tile || !is_worth) return;
+    if (y_is_channels_first_ || y_blocks_ > 1 || count == 1 || !is_worth) return;
     if (has_scales_by_position() && channels_ == 1) return; // 16 rows in 16 channels: see epilogue::rows_behind
     joined_ = count;
-    if (d_.scales_by_row) joined_weight_sums_ = sums_->weight_sums();
+    if (const auto &sums = sums_->weight_sums(); d_.scales_by_row) joined_weight_sums_.assign(sums.begin(), sums.end());
     repeat(joined_weight_sums_, joined_);
     for (std::int64_t c = 0; has_scales_by_position() && c < joined_ * channels_; ++c) {
         if (c % 16 == 0) first_rows_.push_back(c / channels_);
         rows_behind_.push_back(static_cast<std::int32_t>(c / channels_ - first_rows_.back()));
     }
-    joined_post_ops_ = d_.post_ops;
-    for (auto &s : joined_post_ops_) {
-        if (s.a.size() > 1) repeat(s.a, joined_);
-        joined_views_.push_back({s.what, s.a, s.b, s.table});
-    }
+    joined_post_ops_ = aligned_post_ops(d_.post_ops, joined_);
 }
 
 void layer::pad(std::vector<std::int32_t> &bias) const {
@@ -354,7 +355,7 @@ void layer::run(const layer_arguments &given, workspace &memory) const {
 
 /// What the positions of an image pass, from in_image on.
 epilogue layer::epilogue_for(const parameters &of_x, std::int64_t image, std::int64_t in_image) const {
-    epilogue by {post_ops_, d_.result, of_x.bias.empty() ? nullptr : of_x.bias.data(), of_x.scales.data()};
+    epilogue by {post_ops_.views(), d_.result, of_x.bias.empty() ? nullptr : of_x.bias.data(), of_x.scales.data()};
     if (!d_.scales_by_row) return by;
     const auto row = d_.is_convolution ? image : image * positions_ + in_image;
     by.row_stride = has_scales_by_position() ? 1 : 0;
@@ -390,7 +391,7 @@ void layer::finish_rows(const accumulator_block &block, const parameters &of_x, 
             epilogue_.rows(by, of_block, {joined * joined_, end - begin}, {first, first + width});
         }
         if (joined > 0) {
-            by.post_ops = joined_views_;
+            by.post_ops = joined_post_ops_.views();
             if (by.weight_sums) by.weight_sums = joined_weight_sums_.data();
             if (has_scales_by_position()) {
                 by.row_stride = joined_;

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "layers/conv/integer_convolution.hpp"
 #include "layers/epilogue/epilogue.hpp"
 #include "layers/epilogue/lookup/lookup.hpp"
+#include "layers/gemm/aligned_vector.hpp"
 #include "layers/layer/permute.hpp"
 #include "layers/layer/quantize_x.hpp"
 
@@ -24,6 +26,23 @@ struct post_op {
     post_op_kind what;
     std::vector<float> a = {}, b = {};
     std::vector<std::uint8_t> table = {};
+};
+
+/// Views of post-ops, which outlive it. The parameters of channels are copied, to where vectors of them lie in one
+/// cache line each.
+class aligned_post_ops {
+  public:
+    aligned_post_ops() = default;
+    /// times: so often follow the parameters of all channels one another.
+    explicit aligned_post_ops(std::span<const post_op> of, std::int64_t times = 1);
+    aligned_post_ops(aligned_post_ops &&) = default; // the parameters stay where they are
+    aligned_post_ops &operator=(aligned_post_ops &&) = default;
+
+    std::span<const post_op_view> views() const { return views_; }
+
+  private:
+    std::vector<aligned_vector<float>> values_;
+    std::vector<post_op_view> views_;
 };
 
 /// A normalization_view with parameters of its own. bias: none, or one for each channel.
@@ -156,12 +175,10 @@ class layer {
     bool is_written_at_once_ = false;
     std::vector<float> factors_, summands_;       // of y's floats; factors_: less x's scale where the run has it
     std::optional<std::pair<float, float>> clip_; // of them, then
-    std::vector<post_op_view> post_ops_;
-    /// Channels that do not fill a tile of the epilogue: so many positions pass it as one, with parameters that repeat.
-    std::int64_t joined_ = 1;
-    std::vector<post_op> joined_post_ops_;
-    std::vector<post_op_view> joined_views_;
-    std::vector<std::int32_t> joined_weight_sums_, rows_behind_;
+    aligned_post_ops post_ops_;
+    std::int64_t joined_ = 1; // positions that pass the epilogue as one: epilogue::positions_that_fill_tiles()
+    aligned_post_ops joined_post_ops_;
+    aligned_vector<std::int32_t> joined_weight_sums_, rows_behind_;
     std::vector<std::int64_t> first_rows_; // with rows_behind_, the epilogue's
     const epilogue_loops &epilogue_;
     lookup::look_up_function look_up_;

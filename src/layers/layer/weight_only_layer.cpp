@@ -36,6 +36,9 @@ weight_only_layer::weight_only_layer(
     , groups_(d.groups)
     , product_(d.weights, available, storage)
     , owned_(d.post_ops)
+    , post_ops_(owned_)
+    , joined_(is_convolution_ ? 1 : epilogue::positions_that_fill_tiles(product_.columns()))
+    , joined_post_ops_(joined_ > 1 ? aligned_post_ops(owned_, joined_) : aligned_post_ops())
     , normalization_(d.normalization)
     , epilogue_(*targets::pick(available, epilogue_table)) {
     const auto filters = d.weights.columns;
@@ -46,14 +49,12 @@ weight_only_layer::weight_only_layer(
     if (volume(kernel_).value_or(0) == 0)
         throw error(status::invalid_shape,
                 concat(label_, ": W: expected a window of at least one tap, given ", to_string(kernel_)));
-    for (const auto &s : owned_)
-        post_ops_.push_back({s.what, s.a, s.b, s.table});
     if (!kernel_.empty()) end_sums();
 }
 
 /// Lets loops over windows apply the post-ops where these are a bias, a clip, both or none.
 void weight_only_layer::end_sums() {
-    const std::span<const post_op_view> all = post_ops_;
+    const auto all = post_ops_.views();
     const auto has_bias = !all.empty() && all[0].what == post_op_kind::add;
     const auto rest = all.subspan(has_bias ? 1 : 0);
     has_clip_ = rest.size() == 1 && rest[0].what == post_op_kind::clip;
@@ -127,7 +128,7 @@ void weight_only_layer::run_images(const layer_arguments &given, std::int64_t im
         const std::byte *weights) const {
     const auto inner = product_.inner(), columns = product_.columns();
     const auto *x = static_cast<const float *>(given.x);
-    if (!is_convolution_ && post_ops_.empty() && !normalization_)
+    if (!is_convolution_ && owned_.empty() && !normalization_)
         return product_.run({x, rows, inner}, static_cast<float *>(given.y), columns, m.of_product, weights);
     auto block = std::min(rows, std::max<std::int64_t>(64 * 1024 / columns / 24, 1) * 24);
     if (is_convolution_) block = std::max(block, std::min(rows, max_weight_only_rows));
@@ -150,8 +151,16 @@ void weight_only_layer::finish(const layer_arguments &given, const float *produc
     const rows_of_sums sums {products, true, columns, to + at, is_convolution_ ? 1 : columns,
             is_convolution_ ? rows : 1, given.tensor ? given.tensor + at : nullptr};
     parallel::for_each_part(count, parallel::parts_for_items(count, count * columns), [&](parallel::range part) {
-        epilogue_.rows({post_ops_}, sums, part, {0, columns});
         const auto first = at + part.begin * columns;
+        const auto joined = joined_ == 1 ? 0 : (part.end - part.begin) / joined_;
+        if (joined > 0) {
+            const auto all = joined_ * columns;
+            epilogue_.rows({joined_post_ops_.views()},
+                    {products + part.begin * columns, true, all, to + first, all, 1,
+                            given.tensor ? given.tensor + first : nullptr},
+                    {0, joined}, {0, all});
+        }
+        epilogue_.rows({post_ops_.views()}, sums, {part.begin + joined * joined_, part.end}, {0, columns});
         if (normalization_)
             epilogue_.normalize(normalization_->view(), to + first, y + first, part.end - part.begin, columns);
     });
@@ -264,7 +273,7 @@ void weight_only_layer::run_windows(
                     windows.pick(results, begin, end, count, lanes, sums_are_ended_ ? y + at : picked,
                             sums_are_ended_ ? positions : lanes);
                 if (sums_are_ended_) continue;
-                epilogue_.planes({post_ops_},
+                epilogue_.planes({post_ops_.views()},
                         {windows.are_joined() ? picked : results, true, lanes, filter, count, last - first, y + at,
                                 positions, given.tensor ? given.tensor + at : nullptr});
             }

@@ -71,7 +71,9 @@ class weight_only_layer {
     std::int64_t groups_;
     weight_only_product product_; // of all groups, whose filters have each the rows of one
     std::vector<post_op> owned_;
-    std::vector<post_op_view> post_ops_;
+    aligned_post_ops post_ops_;
+    std::int64_t joined_; // rows that pass the epilogue as one: epilogue::positions_that_fill_tiles()
+    aligned_post_ops joined_post_ops_;
     bool sums_are_ended_ = false, has_clip_ = false; // of windows, by what follows: window_results has it
     static constexpr float no_summand = -0.0F;
     std::span<const float> summands_ {&no_summand, 1};
