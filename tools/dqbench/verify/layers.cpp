@@ -130,6 +130,12 @@ std::vector<plan> layers_of_floats() {
             convolution({2, 17, 25}, 27, {3}, window({1, 1}), 1, y_last), product({180, 130}, 190)};
 }
 
+/// So many rows of so few columns that several pass the epilogue as one.
+std::vector<plan> layers_of_few_columns() {
+    return {product({267, 6}, 1), product({150, 9}, 2), product({263, 17}, 3), product({330, 4}, 5),
+            product({41, 33}, 24), product({259, 5}, 33), product({23, 70}, 48)};
+}
+
 void choose_integers(plan &p, drawing &draw) {
     constexpr amount amounts[] = {amount::none, amount::one, amount::each};
     p.w_zero_points = draw.one_of(amounts);
@@ -185,11 +191,11 @@ group quantized_layers(int times) {
             sets_named({"scalar", "avx2", "avx2_vnni", "avx512", "avx512_vnni", "amx_int8", "neon", "neon_dot",
                     "neon_i8mm"}),
             {}};
-    for (const bool by_row : {false, true}) {
+    const auto add_cell = [&](const char *name, bool by_row, const std::vector<plan> &layers) {
         auto &c = g.cells.emplace_back();
-        c.name = concat(g.name, by_row ? "/by_row" : "/per_tensor");
+        c.name = concat(g.name, "/", name);
         for (int i = 0; i < times; ++i)
-            for (auto p : layers_of_floats()) {
+            for (auto p : layers) {
                 drawing draw(concat(c.name, i, line_of(p)));
                 p.d.prepare = prepare_by(targets::scalar);
                 p.d.w_is_signed = draw.coin();
@@ -200,7 +206,10 @@ group quantized_layers(int times) {
                 p.d.scales_by_row = by_row;
                 c.statements.push_back(statement_of(p));
             }
-    }
+    };
+    add_cell("per_tensor", false, layers_of_floats());
+    add_cell("by_row", true, layers_of_floats());
+    add_cell("by_row_of_few_columns", true, layers_of_few_columns());
     return g;
 }
 
