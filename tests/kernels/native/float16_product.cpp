@@ -79,6 +79,7 @@ struct one_float16 {
     static integers add_saturated(integers a, integers b) { return a + b; }
 };
 
+#if defined(__x86_64__) // the only processors with loops that have it
 TEST(float16_product, is_in_the_families_of_bytes_divided_in_f16_alone) {
     const auto &loops = loops_for(targets::avx512_fp16), &others = loops_for(targets::avx512);
     ASSERT_EQ(loops.family_count, others.family_count);
@@ -92,6 +93,7 @@ TEST(float16_product, is_in_the_families_of_bytes_divided_in_f16_alone) {
         EXPECT_EQ(given.prepare, other.prepare) << i;
     }
 }
+#endif
 
 TEST(float16_product, takes_zero_points_as_the_family_prepares_them) {
     for (const auto &by : available_sets()) {
