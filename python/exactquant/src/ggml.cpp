@@ -170,19 +170,21 @@ template <int most>
     return q;
 }
 
-/// Signed bytes, halves rounded away from zero, as roundf() does.
-[[gnu::always_inline]] inline codes quantize_bytes(const values &x, float &d) {
-    d = largest_magnitude(x) / 127;
-    const auto by = inverse(d);
-    if (overflows(d, by)) return {};
+/// Signed bytes, halves rounded away from zero, as roundf() does: adding the number before a half, and not a half,
+/// leaves no number below a half one more.
+[[gnu::always_inline]] inline codes quantize_bytes_by(const values &x, float by) {
     codes q;
     for (std::size_t i = 0; i < block; ++i) {
         const auto v = x[i] * by;
-        const auto whole = static_cast<std::int32_t>(v);
-        const auto rest = v - static_cast<float>(whole);
-        q[i] = whole + (rest >= 0.5F ? 1 : 0) - (rest <= -0.5F ? 1 : 0);
+        q[i] = static_cast<std::int32_t>(v + std::copysign(0x1.fffffep-2F, v));
     }
     return q;
+}
+
+[[gnu::always_inline]] inline codes quantize_bytes(const values &x, float &d) {
+    d = largest_magnitude(x) / 127;
+    const auto by = inverse(d);
+    return overflows(d, by) ? codes {} : quantize_bytes_by(x, by);
 }
 
 [[gnu::always_inline]] inline void store_bytes(std::uint8_t *to, const codes &q) {
@@ -232,12 +234,36 @@ EXACTQUANT_LOOPS void quantize_q5_1(const float *x, std::int64_t blocks, std::ui
     }
 }
 
+/// float16 of a number that is not negative, in operations that are vectors: subnormal ones by a sum that rounds at
+/// their last bit, others by rounding the bits that are dropped.
+[[gnu::always_inline]] inline std::uint32_t half_bits(float value) {
+    const auto bits = std::bit_cast<std::uint32_t>(value);
+    const auto subnormal = std::bit_cast<std::uint32_t>(value + 0.5F) - std::bit_cast<std::uint32_t>(0.5F);
+    const auto normal = (bits - (112U << 23) + 0xfff + (bits >> 13 & 1)) >> 13;
+    const auto special = bits > 0x7f800000 ? 0x7e00U : 0x7c00U;
+    return bits < 0x38800000 ? subnormal : bits < 0x47800000 ? normal : special;
+}
+
+/// The scales of sixteen blocks are vectors.
 EXACTQUANT_LOOPS void quantize_q8_0(const float *x, std::int64_t blocks, std::uint8_t *to) {
-    for (; blocks > 0; --blocks, x += block, to += 34) {
-        float d = 0;
-        const auto q = quantize_bytes(load(x), d);
-        store_half(to, d);
-        store_bytes(to + 2, q);
+    constexpr std::size_t most = 16;
+    for (std::size_t count = most; blocks > 0; blocks -= most, x += most * block, to += most * 34) {
+        count = std::min(count, static_cast<std::size_t>(blocks));
+        std::array<float, most> d = {}, by;
+        std::array<std::uint32_t, most> bits;
+        for (std::size_t b = 0; b < count; ++b)
+            d[b] = largest_magnitude(load(x + b * block));
+        for (std::size_t b = 0; b < most; ++b) {
+            d[b] /= 127;
+            by[b] = inverse(d[b]);
+            by[b] = overflows(d[b], by[b]) ? 0 : by[b]; // its codes are 0
+            bits[b] = half_bits(d[b]);
+        }
+        for (std::size_t b = 0; b < count; ++b) {
+            const auto half_scale = static_cast<std::uint16_t>(bits[b]);
+            std::memcpy(to + b * 34, &half_scale, sizeof half_scale);
+            store_bytes(to + b * 34 + 2, by[b] == 0 ? codes {} : quantize_bytes_by(load(x + b * block), by[b]));
+        }
     }
 }
 
