@@ -77,8 +77,9 @@ SUITES = {
     "surroundings": Suite("what layers cost besides their products: scales by row of tiny weights, many shapes by turns, creation of many layers, "
                           "DynamicQuantizeLinear of few elements; names begin with 'by row', 'shapes', 'creation', 'DynamicQuantizeLinear'; five minutes",
                           ("--report",), ("dynquant_onnxruntime",), 30),
-    "exactquant": Suite("the Python package exactquant beside NumPy, ml_dtypes, gguf and ONNX Runtime, and the error of its formats; a minute",
-                        ("--report", "--checks"), ("_core",), 30),
+    "exactquant": Suite("the Python package exactquant beside NumPy, ml_dtypes, gguf, ONNX Runtime, torchao, ggml and pi-quant, and the error of its "
+                        "formats; downloads 3 GB, most of it PyTorch, and keeps 6 GB; six minutes",
+                        ("--dynamic", "--checks"), ("_core",), 30, environment="dynamic"),
     "large": Suite("creation and memory of sessions of 64 MiB of int8 weights; two minutes", ("--report",), ("dynquant_onnxruntime",), 60),
 }  # fmt: skip
 

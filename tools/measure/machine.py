@@ -61,7 +61,7 @@ def version(header: pathlib.Path, name: str) -> str:
     return ".".join(filter(None, parts)) or "unknown"
 
 
-PACKAGES = {"ONNX Runtime": "onnxruntime", "onnx": "onnx", "pi-quant": "pypiquant", "PyTorch": "torch", "torchao": "torchao", "pywhispercpp": "pywhispercpp"}
+PACKAGES = {"ONNX Runtime": "onnxruntime", "onnx": "onnx", "gguf": "gguf", "ml_dtypes": "ml_dtypes", "pi-quant": "pypiquant", "PyTorch": "torch", "torchao": "torchao", "pywhispercpp": "pywhispercpp"}
 
 
 def packages() -> dict[str, str]:

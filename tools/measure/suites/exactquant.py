@@ -1,8 +1,9 @@
-"""The Python package exactquant beside NumPy, ml_dtypes, gguf and ONNX Runtime: docs/python.md."""
+"""The Python package exactquant beside NumPy, ml_dtypes, gguf, ONNX Runtime, torchao, ggml and pi-quant: docs/python.md."""
 
 import argparse
 import dataclasses
 import importlib
+import pathlib
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -12,14 +13,16 @@ import ml_dtypes
 import numpy
 from onnx import TensorProto, helper
 
-from ..results import Measured
+from ..results import Measured, Processor
 from ..sessions import RUNTIME, Graph, Peer, session
 from ..tables import table
 from ..turns import chosen, runs, take_turns
 
 OWN, NUMPY, GGUF = "exactquant", "NumPy", "gguf"
+PEERS = NUMPY, RUNTIME, GGUF, "torchao", "torchao compiled", "ggml", "pi-quant"
 ROWS, COLUMNS, BLOCK = 1024, 1024, 32
 F32 = numpy.float32
+GGUF_TYPES = "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "MXFP4", "BF16"
 CALL = "a call with out=, 4096 elements"
 KINDS = {"QuantizeLinear": [TensorProto.INT8], "DequantizeLinear": [TensorProto.FLOAT], "DynamicQuantizeLinear": [TensorProto.UINT8, TensorProto.FLOAT, TensorProto.UINT8]}
 
@@ -87,7 +90,7 @@ def cases(own: types.ModuleType, x: numpy.ndarray) -> list[Case]:
     fp8, fp4 = own.mxfp8(x), own.mxfp4(x)
     result += [Case("from MXFP8", {OWN: lambda: own.from_mxfp8(*fp8, out=reals)}), Case("from MXFP4", {OWN: lambda: own.from_mxfp4(*fp4, out=reals)}),
                Case("NVFP4", {OWN: lambda: own.nvfp4(x)})]  # fmt: skip
-    for name in ("Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "MXFP4", "BF16"):
+    for name in GGUF_TYPES:
         kind = gguf.GGMLQuantizationType[name]
         blocks = own.gguf.quantize(x, name)
         result += [
@@ -101,22 +104,35 @@ def cases(own: types.ModuleType, x: numpy.ndarray) -> list[Case]:
 
 
 def measure(given: argparse.Namespace, say: Callable) -> Iterator[Measured]:
+    from .exactquant_libraries import libraries  # needs PyTorch
+
     own = _package(given)
     x = numpy.random.default_rng(63).standard_normal((ROWS, COLUMNS), F32)
+    others = libraries(x, {name: own.gguf.quantize(x, name) for name in GGUF_TYPES})
     for case, threads in chosen(cases(own, x), given, say):
         own.set_threads(threads)
-        contestants = case.contestants if threads == 1 else {OWN: case.contestants[OWN]}  # the others have one thread
+        contestants = dict(case.contestants)
+        for name, prepare in others.get(case.name, {}).items():
+            contestants[name] = prepare()
+        if threads > 1:  # the others have one
+            contestants = {OWN: case.contestants[OWN]}
         facts: dict = {"elements": case.elements}
         if case.back:
             facts["sqnr"] = round(float(own.error(x, case.back())["sqnr"]), 1)
         yield Measured("exactquant", case.name, threads, *take_turns(runs(contestants), given.rounds, given.seconds), facts)
 
 
+def _own_and_fastest(m: Measured) -> tuple[float, str]:
+    """How many times as fast it is as the fastest of the others, and which that is."""
+    fastest = min((name for name in m.least if name != OWN), key=m.median)
+    return m.ratio(fastest, OWN), fastest
+
+
 def tables(results: list[Measured]) -> dict[str, list[str]]:
-    peers, rows = [NUMPY, RUNTIME, GGUF], []
-    for m in results:
-        if m.case == CALL:
-            continue
+    some = [m for m in results if m.case != CALL]
+    peers = [name for name in PEERS if any(name in m.least for m in some)]
+    rows = []
+    for m in some:
         speed = m.facts["elements"] / 1e9 / m.median(OWN)
         times = [f"{m.ratio(peer, OWN):.3g}" if peer in m.least else "" for peer in peers]
         rows.append([m.case, str(m.threads), f"{speed:.3g}", *times, str(m.facts.get("sqnr", ""))])
@@ -125,3 +141,11 @@ def tables(results: list[Measured]) -> dict[str, list[str]]:
     if calls:
         result["call"] = table([f"us of {CALL}: threads", OWN, NUMPY], calls)
     return result
+
+
+def draw(processors: list[Processor], figures: pathlib.Path) -> None:
+    from ..charts import newest, ratio_bars
+
+    some = [m for m in newest(processors, "exactquant") if m.threads == 1 and m.case != CALL and len(m.least) > 1]
+    bars = [(f"{m.case} ({fastest})", ratio, ratio >= 1) for m in some for ratio, fastest in [_own_and_fastest(m)]]
+    ratio_bars(bars, "exactquant beside the fastest other library of each case, one thread", figures / "exactquant.svg", row_height=0.24, log=True)
