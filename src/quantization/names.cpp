@@ -1,6 +1,7 @@
 #include "quantization/names.hpp"
 
 #include <iterator>
+#include <string_view>
 
 #include "elements/table.hpp"
 
@@ -16,11 +17,18 @@ const char *to_string(data_type type) {
     return name ? name : "unknown";
 }
 
-/// Names in the order of the enumerators, which count from 0 to `last`. An enumerator without one is refused as none.
-#define DYNQUANT_NAMES(Enum, last, ...)                                                                                \
+/// Whether a value of an enumeration has a name there: compilers write one without it as a cast, "(isa)4".
+template <auto value>
+constexpr bool is_enumerator() {
+    return std::string_view(__PRETTY_FUNCTION__).find("= (") == std::string_view::npos;
+}
+
+/// Names in the order of the enumerators, which count from 0, one for each.
+#define DYNQUANT_NAMES(Enum, ...)                                                                                      \
     const char *find_name(Enum value) {                                                                                \
         static constexpr const char *names[] = {__VA_ARGS__};                                                          \
-        static_assert(std::size(names) == static_cast<std::size_t>(Enum::last) + 1);                                   \
+        static_assert(is_enumerator<static_cast<Enum>(std::size(names) - 1)>());                                       \
+        static_assert(!is_enumerator<static_cast<Enum>(std::size(names))>());                                          \
         const auto place = static_cast<std::size_t>(value);                                                            \
         return place < std::size(names) ? names[place] : nullptr;                                                      \
     }                                                                                                                  \
@@ -28,15 +36,15 @@ const char *to_string(data_type type) {
         const char *name = find_name(value);                                                                           \
         return name ? name : "unknown";                                                                                \
     }
-DYNQUANT_NAMES(direction, dequantize, "quantize", "dequantize")
-DYNQUANT_NAMES(numerics, onnx, "strict", "any", "onnx")
-DYNQUANT_NAMES(precision, f64, "f32", "f16", "bf16", "f64")
-DYNQUANT_NAMES(kernel_kind, reference, "native", "onednn", "reference")
-DYNQUANT_NAMES(isa, neon, "scalar", "avx2", "avx512", "neon")
-DYNQUANT_NAMES(scale_range, minmax, "absmax", "minmax")
-DYNQUANT_NAMES(scale_rounding, rceil, "nearest", "floor", "ceil", "even", "rceil")
-DYNQUANT_NAMES(scale_quotient, multiply_range, "divide", "multiply_reciprocal", "multiply_range")
-DYNQUANT_NAMES(nonfinite, skip, "propagate", "skip")
+DYNQUANT_NAMES(direction, "quantize", "dequantize")
+DYNQUANT_NAMES(numerics, "strict", "any", "onnx")
+DYNQUANT_NAMES(precision, "f32", "f16", "bf16", "f64")
+DYNQUANT_NAMES(kernel_kind, "native", "onednn", "reference")
+DYNQUANT_NAMES(isa, "scalar", "avx2", "avx512", "neon")
+DYNQUANT_NAMES(scale_range, "absmax", "minmax")
+DYNQUANT_NAMES(scale_rounding, "nearest", "floor", "ceil", "even", "rceil")
+DYNQUANT_NAMES(scale_quotient, "divide", "multiply_reciprocal", "multiply_range")
+DYNQUANT_NAMES(nonfinite, "propagate", "skip")
 #undef DYNQUANT_NAMES
 
 } // namespace dynquant
