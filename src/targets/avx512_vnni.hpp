@@ -9,6 +9,7 @@ namespace {
 
 /// avx512_vnni in vectors of eight lanes.
 struct avx512_vnni_256 : avx2 {
+    static constexpr bool dot_saturates = false;
     static integers dot(integers sums, integers a, integers b) { return _mm256_dpbusd_epi32(sums, a, b); }
 };
 

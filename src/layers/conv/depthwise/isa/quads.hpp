@@ -63,6 +63,7 @@ void depthwise_channels(const depthwise_span s, std::int64_t lane, std::int64_t 
 /// 64 channels at once by vectors of 64 bytes, or by two of 32 or four of 16 bytes.
 template <typename Wide, typename V = typename Wide::of_32_bytes>
 void depthwise_by_quads(const depthwise_span &s) {
+    static_assert(!Wide::dot_saturates && !V::dot_saturates); // of_32_bytes, inherited, would be a weaker set
     std::int64_t c = 0;
     for (; c + 64 <= s.channels; c += 64)
         depthwise_channels<Wide, 16 / Wide::lanes>(s, c, c);
