@@ -151,6 +151,8 @@ constexpr targets::candidate<const constants *> classes[] = {
         {targets::avx512_vnni, &with_vnni},
         {targets::avx2_vnni, &with_vnni},
         {targets::avx2, &with_avx2},
+        {targets::neon_dot, &with_vnni}, // not measured: loops of the same instructions
+        {targets::neon, &with_avx2},
         {targets::none, &scalar},
 };
 
