@@ -148,4 +148,4 @@ def draw(processors: list[Processor], figures: pathlib.Path) -> None:
 
     some = [m for m in newest(processors, "exactquant") if m.threads == 1 and m.case != CALL and len(m.least) > 1]
     bars = [(f"{m.case} ({fastest})", ratio, ratio >= 1) for m in some for ratio, fastest in [_own_and_fastest(m)]]
-    ratio_bars(bars, "exactquant beside the fastest other library of each case, one thread", figures / "exactquant.svg", row_height=0.24, log=True)
+    ratio_bars(bars, "Beside the fastest other library of each case, one thread", figures / "exactquant.svg", row_height=0.24, log=True)
