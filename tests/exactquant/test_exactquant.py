@@ -147,6 +147,18 @@ class Quantize(unittest.TestCase):
         numpy.testing.assert_array_equal(exactquant.pack(exactquant.unpack(got, "int4"), "int4"), got)
         numpy.testing.assert_array_equal(exactquant.dequantize(got, 0.5, q_dtype="int4"), numpy.rint(x).clip(-8, 7).astype(F32) / 2)
 
+    def test_a_number_as_zero_point_of_packed_codes(self):
+        x = numpy.float32([[-1, 0, 0.5, 3]])
+        for dtype, zero_point, codes in (("int4", -3, [-5, -3, -2, 3]), ("uint4", 9, [7, 9, 10, 15]), ("int2", 1, [-1, 1, 1, 1]), ("uint2", 2, [0, 2, 3, 3])):
+            q = exactquant.quantize(x, 0.5, zero_point, dtype=dtype)
+            self.assertEqual(exactquant.unpack(q, dtype).tolist(), [codes])
+            back = [[(code - zero_point) / 2 for code in codes]]
+            self.assertEqual(exactquant.dequantize(q, 0.5, zero_point, q_dtype=dtype).tolist(), back)
+        for zero_point in (8, -9, 2**40):
+            with self.assertRaises(ValueError) as caught:
+                exactquant.quantize(x, 0.5, zero_point, dtype="int4")
+            self.assertEqual(str(caught.exception), f"zero_point: expected a number of int4, from -8 to 7, given {zero_point}")
+
     def test_out(self):
         x, out = ordinary(64, 64), numpy.empty((64, 64), numpy.int8)
         self.assertIs(exactquant.quantize(x, 0.1, dtype="int8", out=out), out)

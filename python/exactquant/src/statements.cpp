@@ -28,6 +28,10 @@ bool is_packed(data_type type) {
     return bits_of(type) < 8;
 }
 
+bool is_narrow_integer(data_type type) {
+    return type == data_type::s4 || type == data_type::u4 || type == data_type::s2 || type == data_type::u2;
+}
+
 /// The extents of bytes that hold elements of less than a byte: the last dimension is packed.
 dims packed_extents(dims extents, data_type type, const char *what) {
     if (!is_packed(type)) return extents;
@@ -139,6 +143,18 @@ class parameter {
                         .c_str());
     }
 };
+
+/// An integer as the byte of one code of less than a byte.
+nb::int_ byte_of_code(nb::handle integer, data_type type, const char *what) {
+    const int bits = bits_of(type);
+    const bool is_signed = type == data_type::s4 || type == data_type::s2;
+    const int least = is_signed ? -(1 << (bits - 1)) : 0, most = least + (1 << bits) - 1;
+    int value = most + 1;
+    if (!nb::try_cast(integer, value) || value < least || value > most)
+        refuse(std::string(what) + ": expected a number of " + name_of(type) + ", from " + std::to_string(least)
+                + " to " + std::to_string(most) + ", given " + nb::cast<std::string>(nb::str(integer)));
+    return nb::int_(value & ((1 << bits) - 1));
+}
 
 /// What a statement is, for the table of those that are prepared.
 class key {
@@ -262,9 +278,13 @@ nb::object compute(quantization &q, array &src, const char *name, nb::handle x, 
     q.scales = {scales.given->of.type, block_of(options.shared, src.of.dims, *scales.given), {}};
     std::optional<parameter> zero_points;
     if (!zero_point.is_none()) {
-        const bool is_integer = nb::isinstance<nb::int_>(zero_point);
-        zero_points.emplace(zero_point, is_packed(codes) && !is_integer ? std::optional(codes) : std::nullopt,
-                is_packed(codes) ? data_type::s32 : codes, "zero_point");
+        constexpr auto what = "zero_point";
+        if (is_narrow_integer(codes) && nb::isinstance<nb::int_>(zero_point)) {
+            zero_points.emplace(byte_of_code(zero_point, codes, what), std::nullopt, data_type::u8, what);
+            zero_points->given->of.type = codes;
+        } else {
+            zero_points.emplace(zero_point, is_packed(codes) ? std::optional(codes) : std::nullopt, codes, what);
+        }
         const auto &given = *zero_points->given;
         if (given.elements != scales.given->elements || (given.elements > 1 && given.of.dims != scales.given->of.dims))
             refuse("zero_point: expected the scale's shape " + text(scales.given->of.dims) + ", given "
