@@ -23,6 +23,8 @@ Wrong arguments raise ValueError, wrong types TypeError, with what was expected 
 Functions may be called on many threads at once and release the interpreter's lock while they compute.
 """
 
+from typing import Any
+
 from . import formats, gguf
 from ._core import VERSION as __version__
 from ._core import best_isa, dequantize, get_threads, presets, quantize, quantize_dynamic, set_threads
@@ -39,7 +41,7 @@ __all__ = (
     "quantize_dynamic", "set_threads", "swizzle_scales", "unpack", "unswizzle_scales", "verify")  # fmt: skip
 
 
-def capabilities() -> dict:
+def capabilities() -> dict[str, Any]:
     """What this processor computes by, how many threads, and the presets.
 
     >>> import exactquant

@@ -8,7 +8,7 @@ _MX_RULES = "floor", "ceil", "even", "rceil"
 _ELEMENTS = {"e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2", "e2m3": "float6_e2m3fn", "e3m2": "float6_e3m2fn"}
 
 
-def _mx(x: Any, dtype: str, rule: str, axis: int, block_size: int, out: Any, threads: int) -> tuple:
+def _mx(x: Any, dtype: str, rule: str, axis: int, block_size: int, out: Any, threads: int) -> tuple[Any, ...]:
     if rule not in _MX_RULES:
         raise ValueError(f"rule: expected one of {', '.join(map(repr, _MX_RULES))}, given {rule!r}")
     codes, scale, _ = quantize_dynamic(x, dtype, axis=axis, block_size=block_size, preset=f"mx_{rule}", out=out, threads=threads)
@@ -21,7 +21,7 @@ def _element(name: str, *known: str) -> str:
     return _ELEMENTS[name]
 
 
-def mxfp8(x: Any, *, element: str = "e4m3", rule: str = "floor", axis: int = -1, block_size: int = 32, out: Any = None, threads: int = 0) -> tuple:
+def mxfp8(x: Any, *, element: str = "e4m3", rule: str = "floor", axis: int = -1, block_size: int = 32, out: Any = None, threads: int = 0) -> tuple[Any, ...]:
     """Codes of MXFP8 and their scales, of E8M0, for blocks along an axis (OCP Microscaling Formats 1.0, 5.3 and 6.3).
 
     element: "e4m3" or "e5m2". rule: how the scale 2^k follows from the largest magnitude R of a block and that of the type, M:
@@ -36,12 +36,12 @@ def mxfp8(x: Any, *, element: str = "e4m3", rule: str = "floor", axis: int = -1,
     return _mx(x, _element(element, "e4m3", "e5m2"), rule, axis, block_size, out, threads)
 
 
-def mxfp6(x: Any, *, element: str = "e2m3", rule: str = "floor", axis: int = -1, block_size: int = 32, out: Any = None, threads: int = 0) -> tuple:
+def mxfp6(x: Any, *, element: str = "e2m3", rule: str = "floor", axis: int = -1, block_size: int = 32, out: Any = None, threads: int = 0) -> tuple[Any, ...]:
     """Codes of MXFP6, packed, and their scales, of E8M0. element: "e2m3" or "e3m2". Else as mxfp8()."""
     return _mx(x, _element(element, "e2m3", "e3m2"), rule, axis, block_size, out, threads)
 
 
-def mxfp4(x: Any, *, rule: str = "floor", axis: int = -1, block_size: int = 32, out: Any = None, threads: int = 0) -> tuple:
+def mxfp4(x: Any, *, rule: str = "floor", axis: int = -1, block_size: int = 32, out: Any = None, threads: int = 0) -> tuple[Any, ...]:
     """Codes of MXFP4, packed, and their scales, of E8M0. Else as mxfp8().
 
     >>> import numpy, exactquant
@@ -76,7 +76,7 @@ def from_mxfp4(codes: Any, scale: Any, *, dtype: Any = "float32", axis: int = -1
     return _from_mx(codes, scale, "float4_e2m1fn", dtype, axis, block_size, out, threads)
 
 
-def nvfp4(x: Any, global_scale: float | None = None, *, out: Any = None, threads: int = 0) -> tuple:
+def nvfp4(x: Any, global_scale: float | None = None, *, out: Any = None, threads: int = 0) -> tuple[Any, ...]:
     """Codes of NVFP4, packed, and their scales, of E4M3, for blocks of 16 along the last dimension, as torchao's nvfp4_quantize:
     scale = max(R / 6 / g, 2^-6) rounded to E4M3, code = x * (1 / g / scale). global_scale: g, None is 1.
 
@@ -96,7 +96,7 @@ def from_nvfp4(codes: Any, scale: Any, global_scale: float | None = None, *, dty
                       global_scale=global_scale, out=out, threads=threads)  # fmt: skip
 
 
-def int8_per_token(x: Any, *, preset: str = "vllm", out: Any = None, threads: int = 0) -> tuple:
+def int8_per_token(x: Any, *, preset: str = "vllm", out: Any = None, threads: int = 0) -> tuple[Any, ...]:
     """int8 codes of each row, the last dimension, and a scale of float32 for each, of shape (..., 1). preset: "vllm", of
     dynamic_scaled_int8_quant, -127 to 127; or "torchao_symmetric".
 

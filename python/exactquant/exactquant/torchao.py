@@ -76,7 +76,7 @@ def _viewed(parameter: torch.Tensor, what: str, shape: list[int]) -> torch.Tenso
 
 
 def _have_type(zero_points: torch.Tensor, dtype: torch.dtype) -> bool:
-    return torch.equal(zero_points.to(dtype).to(zero_points.dtype), zero_points)
+    return bool(torch.equal(zero_points.to(dtype).to(zero_points.dtype), zero_points))
 
 
 def quantize_affine(

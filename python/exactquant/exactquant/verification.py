@@ -3,7 +3,8 @@
 import hashlib
 import importlib.resources
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 import numpy
 
@@ -17,9 +18,9 @@ def _inputs() -> Iterator[tuple[str, numpy.ndarray]]:
     """Numbers by a generator of 64 bits (Knuth's MMIX): ordinary ones, and of 32 exponents with ties and zeros."""
     state = numpy.uint64(63)
     with numpy.errstate(over="ignore"):
-        powers = numpy.full(_ROWS * _COLUMNS, 6364136223846793005, numpy.uint64).cumprod()
+        powers = numpy.full(_ROWS * _COLUMNS, 6364136223846793005, numpy.uint64).cumprod(dtype=numpy.uint64)
         sums = numpy.concatenate([numpy.ones(1, numpy.uint64), powers[:-1]]).cumsum(dtype=numpy.uint64)
-        bits = powers * state + sums * numpy.uint64(1442695040888963407)
+        bits: numpy.ndarray = powers * state + sums * numpy.uint64(1442695040888963407)
     whole = (bits >> numpy.uint64(40)).astype(numpy.int64) - (1 << 23)  # 24 bits, so that floats hold them
     ordinary = (whole.astype(numpy.float32) * numpy.float32(2**-21)).reshape(_ROWS, _COLUMNS)
     exponents = (bits >> numpy.uint64(33) & numpy.uint64(31)).astype(numpy.int32) - 18
@@ -28,30 +29,30 @@ def _inputs() -> Iterator[tuple[str, numpy.ndarray]]:
     yield "ties", ties
 
 
-def _cases(x: numpy.ndarray) -> Iterator[tuple[str, Callable[[], object]]]:
+def _cases(x: numpy.ndarray) -> Iterator[tuple[str, object]]:
     of_rows = numpy.exp2(-(numpy.arange(len(x)) % 9)).astype(numpy.float32)
     for dtype in ("int8", "uint8", "int16", "uint16", "float8_e4m3fn", "float8_e5m2", "int4", "uint4", "float4_e2m1fn"):
-        yield f"quantize {dtype}", lambda dtype=dtype: quantize(x, 0.037, dtype=dtype)
-        yield f"quantize {dtype} by row", lambda dtype=dtype: quantize(x, of_rows, dtype=dtype, axis=0)
-        yield f"dequantize {dtype}", lambda dtype=dtype: dequantize(quantize(x, of_rows, dtype=dtype, axis=0), of_rows, axis=0, q_dtype=dtype)
+        yield f"quantize {dtype}", quantize(x, 0.037, dtype=dtype)
+        yield f"quantize {dtype} by row", quantize(x, of_rows, dtype=dtype, axis=0)
+        yield f"dequantize {dtype}", dequantize(quantize(x, of_rows, dtype=dtype, axis=0), of_rows, axis=0, q_dtype=dtype)
     for dtype in ("int8", "uint8"):
-        yield f"dynamic {dtype}", lambda dtype=dtype: quantize_dynamic(x, dtype)
-        yield f"dynamic {dtype} by row", lambda dtype=dtype: quantize_dynamic(x, dtype, axis=0)
-    yield "int8 by token", lambda: formats.int8_per_token(x)
+        yield f"dynamic {dtype}", quantize_dynamic(x, dtype)
+        yield f"dynamic {dtype} by row", quantize_dynamic(x, dtype, axis=0)
+    yield "int8 by token", formats.int8_per_token(x)
     for rule in ("floor", "ceil", "even", "rceil"):
-        yield f"mxfp8 {rule}", lambda rule=rule: formats.mxfp8(x, rule=rule)
-        yield f"mxfp4 {rule}", lambda rule=rule: formats.mxfp4(x, rule=rule)
-    yield "mxfp6", lambda: formats.mxfp6(x)
-    yield "from mxfp8", lambda: formats.from_mxfp8(*formats.mxfp8(x))
-    yield "from mxfp4", lambda: formats.from_mxfp4(*formats.mxfp4(x))
-    yield "from mxfp6", lambda: formats.from_mxfp6(*formats.mxfp6(x))
-    yield "from int8 by token", lambda: formats.from_int8_per_token(*formats.int8_per_token(x))
-    yield "nvfp4", lambda: formats.nvfp4(x)
-    yield "from nvfp4", lambda: formats.from_nvfp4(*formats.nvfp4(x))
-    yield "from gguf NVFP4", lambda: gguf.dequantize(gguf.quantize(x, "Q8_1").reshape(-1, 36), "NVFP4")
+        yield f"mxfp8 {rule}", formats.mxfp8(x, rule=rule)
+        yield f"mxfp4 {rule}", formats.mxfp4(x, rule=rule)
+    yield "mxfp6", formats.mxfp6(x)
+    yield "from mxfp8", formats.from_mxfp8(*formats.mxfp8(x))
+    yield "from mxfp4", formats.from_mxfp4(*formats.mxfp4(x))
+    yield "from mxfp6", formats.from_mxfp6(*formats.mxfp6(x))
+    yield "from int8 by token", formats.from_int8_per_token(*formats.int8_per_token(x))
+    yield "nvfp4", formats.nvfp4(x)
+    yield "from nvfp4", formats.from_nvfp4(*formats.nvfp4(x))
+    yield "from gguf NVFP4", gguf.dequantize(gguf.quantize(x, "Q8_1").reshape(-1, 36), "NVFP4")
     for name in ("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q8_1", "MXFP4", "BF16"):
-        yield f"gguf {name}", lambda name=name: gguf.quantize(x, name)
-        yield f"from gguf {name}", lambda name=name: gguf.dequantize(gguf.quantize(x, name), name)
+        yield f"gguf {name}", gguf.quantize(x, name)
+        yield f"from gguf {name}", gguf.dequantize(gguf.quantize(x, name), name)
 
 
 def _digest(result: object) -> str:
@@ -65,10 +66,10 @@ def _digest(result: object) -> str:
 
 def digests() -> dict[str, str]:
     """Of each case, of what this machine computes."""
-    return {f"{case}, {kind}": _digest(compute()) for kind, x in _inputs() for case, compute in _cases(x)}
+    return {f"{case}, {kind}": _digest(result) for kind, x in _inputs() for case, result in _cases(x)}
 
 
-def verify() -> dict:
+def verify() -> dict[str, Any]:
     """Computes formats of twice 256 thousand numbers and compares digests with those that the package brings: how many, and the names of
     those that differ, which is none unless processor, compiler or memory are at fault. A fifth of a second.
 
