@@ -188,5 +188,86 @@ class Refusals(unittest.TestCase):
         self.assertEqual(gguf.dequantize(numpy.zeros((3, 0), numpy.uint8), "Q4_0").shape, (3, 0))
 
 
+def half(b: numpy.ndarray, at: int) -> F32:
+    return F32(b[at : at + 2].view("<f2")[0])
+
+
+def scale_and_minimum(b: numpy.ndarray, g: int) -> tuple[int, int]:
+    """Of group g of Q4_K and Q5_K: six bits each."""
+    p = b[4:16].astype(int)
+    if g < 4:
+        return p[g] & 63, p[4 + g] & 63
+    return p[4 + g] & 15 | p[g - 4] >> 6 << 4, p[4 + g] >> 4 | p[g] >> 6 << 4
+
+
+def element_of(name: str, b: numpy.ndarray, e: int) -> F32:
+    """Element e of a block, by where ggml keeps its parts."""
+    c, g16, g32 = b.astype(int), e // 16, e // 32
+    byte = e // 128 * 32 + e % 32  # of codes of two bits, four groups of 32 in 32 bytes
+    if name == "Q2_K":
+        return half(b, 80) * F32(c[g16] & 15) * F32(c[16 + byte] >> 2 * (g32 % 4) & 3) - half(b, 82) * F32(c[g16] >> 4)
+    if name == "Q3_K":
+        low = c[96 + g16] & 15 if g16 < 8 else c[88 + g16] >> 4
+        scale = (low | (c[104 + g16 % 4] >> 2 * (g16 // 4) & 3) << 4) - 32
+        code = (c[32 + byte] >> 2 * (g32 % 4) & 3) - (0 if c[e % 32] >> g32 & 1 else 4)
+        return half(b, 108) * F32(scale) * F32(code)
+    if name in ("Q4_K", "Q5_K"):
+        scale, minimum = scale_and_minimum(b, g32)
+        code = c[(16 if name == "Q4_K" else 48) + e // 64 * 32 + e % 32] >> 4 * (g32 % 2) & 15
+        code |= (c[16 + e % 32] >> g32 & 1) << 4 if name == "Q5_K" else 0
+        return half(b, 0) * F32(scale) * F32(code) - half(b, 2) * F32(minimum)
+    if name == "Q6_K":
+        low = c[e // 128 * 64 + e % 64] >> 4 * (e % 128 // 64) & 15
+        high = c[128 + byte] >> 2 * (g32 % 4) & 3
+        return half(b, 208) * F32(b.view(numpy.int8)[192 + g16]) * F32((low | high << 4) - 32)
+    if name == "TQ2_0":
+        return half(b, 64) * F32((c[byte] >> 2 * (g32 % 4) & 3) - 1)
+    table = -127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113
+    first = 2 if name == "IQ4_NL" else 8 + g32 * 16
+    value = F32(table[c[first + e % 16] >> 4 * (e % 32 // 16) & 15])
+    if name == "IQ4_NL":
+        return half(b, 0) * value
+    scale = (c[4 + g32 // 2] >> 4 * (g32 % 2) & 15) | ((c[2] | c[3] << 8) >> 2 * g32 & 3) << 4
+    return half(b, 0) * F32(scale - 32) * value
+
+
+CODED = {"Q2_K": (256, 84, (80, 82)), "Q3_K": (256, 110, (108,)), "Q4_K": (256, 144, (0, 2)), "Q5_K": (256, 176, (0, 2)), "Q6_K": (256, 210, (208,)),
+         "TQ2_0": (256, 66, (64,)), "IQ4_NL": (32, 18, (0,)), "IQ4_XS": (256, 136, (0,))}  # fmt: skip
+
+
+class CodedScales(unittest.TestCase):
+    """elements and bytes of a block, and where its scales of float16 lie."""
+
+    def test_each_element(self):
+        for name, (elements, size, halves_at) in CODED.items():
+            blocks = RANDOM.integers(0, 256, (5, 3 * size), numpy.uint8)
+            each = blocks.reshape(-1, size)
+            for at in halves_at:  # finite numbers
+                each[:, at : at + 2] = RANDOM.standard_normal((len(each), 1)).astype(F16).view(numpy.uint8)
+            y = gguf.dequantize(blocks, name)
+            self.assertEqual((y.shape, y.dtype), ((5, 3 * elements), F32))
+            expected = [element_of(name, b, e) for b in each for e in range(elements)]
+            numpy.testing.assert_array_equal(y.ravel().view(numpy.uint32), numpy.array(expected, F32).view(numpy.uint32), name)
+
+    def test_by_hand(self):
+        q4 = numpy.zeros(144, numpy.uint8)
+        q4[:16] = halves(2, 0.5) + [3, 0, 0, 0xC1, 5, 0, 0, 0, 0, 0, 0, 0x21]  # group 0: 3 and 5; 7: 1 + 48 and 2
+        q4[16], q4[16 + 127] = 0x0F, 0x70
+        y = gguf.dequantize(q4, "Q4_K")
+        self.assertEqual((y[0], y[1], y[255]), (2 * 3 * 15 - 0.5 * 5, -2.5, 2 * 49 * 7 - 0.5 * 2))
+        q6 = numpy.zeros(210, numpy.uint8)
+        q6[0], q6[128], q6[192], q6[208:] = 0x05, 0x03, 0xFE, halves(0.25)
+        self.assertEqual(gguf.dequantize(q6, "Q6_K")[0], 0.25 * -2 * (5 + 48 - 32))
+        iq4 = numpy.zeros(18, numpy.uint8)
+        iq4[:3] = [*halves(0.5), 0xF8]
+        self.assertEqual(gguf.dequantize(iq4, "IQ4_NL")[[0, 16, 1]].tolist(), [0.5, 56.5, -63.5])
+
+    def test_they_are_not_made(self):
+        with self.assertRaisesRegex(NotImplementedError, "qtype: expected one of Q4_0, .*, given Q4_K"):
+            gguf.quantize(numpy.zeros(256, F32), "Q4_K")
+        with self.assertRaisesRegex(ValueError, r"data: expected a last dimension of 144 bytes times any number, given shape \(143,\)"):
+            gguf.dequantize(numpy.zeros(143, numpy.uint8), "Q4_K")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -31,8 +31,23 @@ F16    2  one element                         to nearest, ties to even
 F32    4  one element                         copied
 ====== == =================================== =============================================================
 
-MXFP4 takes the smaller of two codes that are as near. Q8_1 is not in the package gguf, but in ggml. The types with K and I in their
-names are in neither function yet.
+MXFP4 takes the smaller of two codes that are as near. Q8_1 is not in the package gguf, but in ggml.
+
+dequantize() also has these, which gguf does not quantize to, or of a few values alone. Blocks of 256 elements, IQ4_NL's of 32; scales and
+minima are codes, times d and m of a block:
+
+====== ==== ===============================================================
+Q2_K     84 x = d * scale * code - m * minimum, for 16 elements each
+Q3_K    110 x = d * (scale - 32) * (code - 4), for 16
+Q4_K    144 as Q2_K, for 32
+Q5_K    176 as Q2_K, for 32
+Q6_K    210 x = d * scale * (code - 32), for 16
+TQ2_0    66 x = d * (code - 1)
+IQ4_NL   18 x = d * value, one of a table of 16 by the code
+IQ4_XS  136 x = d * (scale - 32) * value, for 32
+====== ==== ===============================================================
+
+Those with IQ1, IQ2 and IQ3 in their names, whose tables are large, and TQ1_0 are in neither function.
 """
 
 import operator

@@ -8,17 +8,10 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <vector>
 
-#include "elements/small_float.hpp"
+#include "ggml_loops.hpp"
 #include "parallel/parallel.hpp"
-
-// A copy of a function for each set of instructions, of which the loader takes the best. Rounding is the same: no copy
-// contracts products and sums.
-#if defined(__x86_64__) && !defined(__clang__)
-#define EXACTQUANT_LOOPS [[gnu::target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4"), gnu::flatten]]
-#else
-#define EXACTQUANT_LOOPS [[gnu::flatten]]
-#endif
 
 namespace exactquant::ggml {
 namespace {
@@ -40,12 +33,6 @@ using codes = std::array<std::int32_t, block>;
 [[gnu::always_inline]] inline void store_half(std::uint8_t *to, float value) {
     const auto bits = float16::from(value).bits;
     std::memcpy(to, &bits, sizeof bits);
-}
-
-[[gnu::always_inline]] inline float load_half(const std::uint8_t *from) {
-    float16 half_value;
-    std::memcpy(&half_value.bits, from, sizeof half_value.bits);
-    return half_value.value();
 }
 
 /// The largest magnitude. Floats without their sign are ordered as their bits are, and maxima of integers are vectors.
@@ -435,7 +422,13 @@ void in_parts(std::int64_t blocks, std::int64_t elements, int threads, F f) {
 } // namespace
 
 std::span<const block_type> types() {
-    return all;
+    static const auto joined = [] {
+        std::vector<block_type> result(std::begin(all), std::end(all));
+        const auto others = types_of_coded_scales();
+        result.insert(result.end(), others.begin(), others.end());
+        return result;
+    }();
+    return joined;
 }
 
 void quantize(const block_type &type, const float *x, std::int64_t blocks, std::uint8_t *to, int threads) {
