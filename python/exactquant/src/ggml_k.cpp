@@ -1,9 +1,8 @@
 // The types of 256 elements whose scales are codes themselves ("K"), those of a table of 16 values ("IQ4"), and TQ2_0:
-// the formulas of ggml's Python package gguf (quants.py), in float32, each operation rounded. Loops over the elements
-// that share a scale have constant counts, so that compilers make vectors of them.
-#include <algorithm>
+// the formulas of ggml's Python package gguf (quants.py), in float32, each operation rounded. Sixteen codes are a
+// vector of bytes until they become floats.
 #include <array>
-#include <cmath>
+#include <cstring>
 
 #include "ggml.hpp"
 #include "ggml_loops.hpp"
@@ -13,140 +12,162 @@ namespace {
 
 constexpr std::size_t block = 256;
 
-/// y = scale * q(i) - less, of `count` elements.
-template <int count, typename F>
-[[gnu::always_inline]] inline void dequantize_group(float scale, float less, F q, float *y) {
-    for (std::size_t i = 0; i < count; ++i)
-        y[i] = scale * static_cast<float>(q(i)) - less;
+using bytes [[gnu::vector_size(16)]] = std::uint8_t;
+using codes [[gnu::vector_size(16)]] = std::int8_t;
+
+/// Bits of each byte: (p >> shift & mask) << left. There are no shifts of bytes, and those of words move no bits of
+/// others that the mask keeps.
+[[gnu::always_inline]] inline bytes bits_of(const std::uint8_t *p, std::size_t shift, std::uint8_t mask, int left = 0) {
+    using words [[gnu::vector_size(16)]] = std::uint16_t;
+    words w;
+    std::memcpy(&w, p, sizeof w);
+    w = (w >> static_cast<std::uint16_t>(shift) & static_cast<std::uint16_t>(mask * 0x101)) << left;
+    return reinterpret_cast<const bytes &>(w);
 }
-template <int count, typename F>
-[[gnu::always_inline]] inline void dequantize_group(float scale, F q, float *y) {
-    for (std::size_t i = 0; i < count; ++i)
-        y[i] = scale * static_cast<float>(q(i));
+
+/// By way of 16 bits: g++ 12 converts a vector to elements of twice their size by an instruction or two, to others one
+/// by one.
+[[gnu::always_inline]] inline std::array<std::int32_t, 16> widen(const bytes &q) {
+    using halves [[gnu::vector_size(32)]] = std::int16_t;
+    using integers [[gnu::vector_size(64)]] = std::int32_t;
+    const auto wide =
+            __builtin_convertvector(__builtin_convertvector(reinterpret_cast<const codes &>(q), halves), integers);
+    std::array<std::int32_t, 16> result;
+    std::memcpy(result.data(), &wide, sizeof wide);
+    return result;
+}
+
+/// y = scale * q, for sixteen elements.
+[[gnu::always_inline]] inline void dequantize(float scale, const bytes &q, float *y) {
+    const auto wide = widen(q);
+    for (std::size_t i = 0; i < wide.size(); ++i)
+        y[i] = scale * static_cast<float>(wide[i]);
+}
+/// y = scale * q - less
+[[gnu::always_inline]] inline void dequantize(float scale, float less, const bytes &q, float *y) {
+    const auto wide = widen(q);
+    for (std::size_t i = 0; i < wide.size(); ++i)
+        y[i] = scale * static_cast<float>(wide[i]) - less;
 }
 
 /// Eight scales of six bits and as many minima, in twelve bytes: of the first four the low six bits of a byte each, of
 /// the others four bits of the last bytes under the two that these leave.
-struct scales_and_minima {
-    std::array<std::uint8_t, 8> scales, minima;
-};
-[[gnu::always_inline]] inline scales_and_minima load_scales(const std::uint8_t *p) {
-    scales_and_minima of;
-    for (std::size_t i = 0; i < 4; ++i) {
-        of.scales[i] = p[i] & 63;
-        of.minima[i] = p[4 + i] & 63;
-        of.scales[4 + i] = static_cast<std::uint8_t>((p[8 + i] & 15) | (p[i] >> 2 & 48));
-        of.minima[4 + i] = static_cast<std::uint8_t>(p[8 + i] >> 4 | (p[4 + i] >> 2 & 48));
+class scales_and_minima {
+  public:
+    [[gnu::always_inline]] explicit scales_and_minima(const std::uint8_t *p) {
+        std::uint32_t words[3];
+        std::memcpy(words, p, sizeof words);
+        const auto join = [&](std::uint32_t low, std::uint32_t high) __attribute__((always_inline)) {
+            return (low & 0x3f3f3f3f) | std::uint64_t {(high & 0x0f0f0f0f) | (low >> 2 & 0x30303030)} << 32;
+        };
+        scales_ = join(words[0], words[2]);
+        minima_ = join(words[1], words[2] >> 4);
     }
-    return of;
-}
+    [[gnu::always_inline]] float scale(std::size_t i) const {
+        return static_cast<float>(static_cast<int>(scales_ >> 8 * i & 63));
+    }
+    [[gnu::always_inline]] float minimum(std::size_t i) const {
+        return static_cast<float>(static_cast<int>(minima_ >> 8 * i & 63));
+    }
 
-EXACTQUANT_LOOPS void dequantize_q2_k(const std::uint8_t *__restrict from, std::int64_t blocks, float *__restrict y) {
+  private:
+    std::uint64_t scales_, minima_; // of eight bytes, in registers
+};
+
+EXACTQUANT_LOOPS void dequantize_q2_k(const std::uint8_t *from, std::int64_t blocks, float *y) {
     for (; blocks > 0; --blocks, from += 84, y += block) {
         const auto d = load_half(from + 80), dmin = load_half(from + 82);
-        for (std::size_t g = 0; g < 16; ++g) { // of 16 elements
-            const auto *const q = from + 16 + g / 8 * 32 + g % 2 * 16;
-            const auto shift = g % 8 / 2 * 2;
-            dequantize_group<16>(
-                    d * static_cast<float>(from[g] & 15), dmin * static_cast<float>(from[g] >> 4),
-                    [&](std::size_t i) { return q[i] >> shift & 3; }, y + g * 16);
-        }
+        for (std::size_t g = 0; g < 16; ++g) // of 16 elements
+            dequantize(d * static_cast<float>(from[g] & 15), dmin * static_cast<float>(from[g] >> 4),
+                    bits_of(from + 16 + g / 8 * 32 + g % 2 * 16, g % 8 / 2 * 2, 3), y + g * 16);
     }
 }
 
 /// A set bit of the mask is one that subtracts nothing.
-EXACTQUANT_LOOPS void dequantize_q3_k(const std::uint8_t *__restrict from, std::int64_t blocks, float *__restrict y) {
+EXACTQUANT_LOOPS void dequantize_q3_k(const std::uint8_t *from, std::int64_t blocks, float *y) {
     for (; blocks > 0; --blocks, from += 110, y += block) {
         const auto d = load_half(from + 108);
         const auto *const packed = from + 96;
         for (std::size_t g = 0; g < 16; ++g) {
             const int low = g < 8 ? packed[g] & 15 : packed[g - 8] >> 4, high = packed[8 + g % 4] >> g / 4 * 2 & 3;
-            const auto *const q = from + 32 + g / 8 * 32 + g % 2 * 16, *const mask = from + g % 2 * 16;
-            const auto shift = g % 8 / 2 * 2, bit = g / 2;
-            dequantize_group<16>(
-                    d * static_cast<float>((low | high << 4) - 32),
-                    [&](std::size_t i) { return (q[i] >> shift & 3) + (mask[i] >> bit & 1) * 4 - 4; }, y + g * 16);
+            const auto q = bits_of(from + 32 + g / 8 * 32 + g % 2 * 16, g % 8 / 2 * 2, 3);
+            const auto mask = bits_of(from + g % 2 * 16, g / 2, 1, 2);
+            dequantize(d * static_cast<float>((low | high << 4) - 32), q + mask - 4, y + g * 16);
         }
     }
 }
 
-EXACTQUANT_LOOPS void dequantize_q4_k(const std::uint8_t *__restrict from, std::int64_t blocks, float *__restrict y) {
+EXACTQUANT_LOOPS void dequantize_q4_k(const std::uint8_t *from, std::int64_t blocks, float *y) {
     for (; blocks > 0; --blocks, from += 144, y += block) {
         const auto d = load_half(from), dmin = load_half(from + 2);
-        const auto of = load_scales(from + 4);
-        for (std::size_t g = 0; g < 8; ++g) { // of 32 elements
-            const auto *const q = from + 16 + g / 2 * 32;
-            const auto shift = g % 2 * 4;
-            dequantize_group<32>(
-                    d * static_cast<float>(of.scales[g]), dmin * static_cast<float>(of.minima[g]),
-                    [&](std::size_t i) { return q[i] >> shift & 15; }, y + g * 32);
-        }
+        const scales_and_minima of(from + 4);
+        for (std::size_t g = 0; g < 8; ++g) // of 32 elements
+            for (std::size_t part = 0; part < 2; ++part)
+                dequantize(d * of.scale(g), dmin * of.minimum(g),
+                        bits_of(from + 16 + g / 2 * 32 + part * 16, g % 2 * 4, 15), y + g * 32 + part * 16);
     }
 }
 
-EXACTQUANT_LOOPS void dequantize_q5_k(const std::uint8_t *__restrict from, std::int64_t blocks, float *__restrict y) {
+EXACTQUANT_LOOPS void dequantize_q5_k(const std::uint8_t *from, std::int64_t blocks, float *y) {
     for (; blocks > 0; --blocks, from += 176, y += block) {
         const auto d = load_half(from), dmin = load_half(from + 2);
-        const auto of = load_scales(from + 4);
-        const auto *const fifth = from + 16;
-        for (std::size_t g = 0; g < 8; ++g) {
-            const auto *const q = from + 48 + g / 2 * 32;
-            const auto shift = g % 2 * 4;
-            dequantize_group<32>(
-                    d * static_cast<float>(of.scales[g]), dmin * static_cast<float>(of.minima[g]),
-                    [&](std::size_t i) { return (q[i] >> shift & 15) | (fifth[i] >> g & 1) << 4; }, y + g * 32);
-        }
+        const scales_and_minima of(from + 4);
+        for (std::size_t g = 0; g < 8; ++g)
+            for (std::size_t part = 0; part < 2; ++part) {
+                const auto low = bits_of(from + 48 + g / 2 * 32 + part * 16, g % 2 * 4, 15);
+                const auto fifth = bits_of(from + 16 + part * 16, g, 1, 4);
+                dequantize(d * of.scale(g), dmin * of.minimum(g), low | fifth, y + g * 32 + part * 16);
+            }
     }
 }
 
-EXACTQUANT_LOOPS void dequantize_q6_k(const std::uint8_t *__restrict from, std::int64_t blocks, float *__restrict y) {
+EXACTQUANT_LOOPS void dequantize_q6_k(const std::uint8_t *from, std::int64_t blocks, float *y) {
     for (; blocks > 0; --blocks, from += 210, y += block) {
         const auto d = load_half(from + 208);
         for (std::size_t g = 0; g < 16;
                 ++g) { // of 16 elements; four times 32 take 64 bytes of low bits, 32 of high ones
             const auto part = g / 2 % 4;
-            const auto *const low = from + g / 8 * 64 + part % 2 * 32 + g % 2 * 16;
-            const auto *const high = from + 128 + g / 8 * 32 + g % 2 * 16;
-            const auto shift = part / 2 * 4, high_shift = part * 2;
-            const auto scale = static_cast<std::int8_t>(from[192 + g]);
-            dequantize_group<16>(
-                    d * static_cast<float>(scale),
-                    [&](std::size_t i) { return ((low[i] >> shift & 15) | (high[i] >> high_shift & 3) << 4) - 32; },
-                    y + g * 16);
+            const auto low = bits_of(from + g / 8 * 64 + part % 2 * 32 + g % 2 * 16, part / 2 * 4, 15);
+            const auto high = bits_of(from + 128 + g / 8 * 32 + g % 2 * 16, part * 2, 3, 4);
+            dequantize(d * static_cast<float>(static_cast<std::int8_t>(from[192 + g])), (low | high) - 32, y + g * 16);
         }
     }
 }
 
 /// Codes of -1, 0 and 1, one more, in two bits.
-EXACTQUANT_LOOPS void dequantize_tq2_0(const std::uint8_t *__restrict from, std::int64_t blocks, float *__restrict y) {
+EXACTQUANT_LOOPS void dequantize_tq2_0(const std::uint8_t *from, std::int64_t blocks, float *y) {
     for (; blocks > 0; --blocks, from += 66, y += block) {
         const auto d = load_half(from + 64);
-        for (std::size_t g = 0; g < 8; ++g) { // of 32 elements
-            const auto *const q = from + g / 4 * 32;
-            const auto shift = g % 4 * 2;
-            dequantize_group<32>(
-                    d, [&](std::size_t i) { return (q[i] >> shift & 3) - 1; }, y + g * 32);
-        }
+        for (std::size_t g = 0; g < 16; ++g)
+            dequantize(d, bits_of(from + g / 8 * 32 + g % 2 * 16, g % 8 / 2 * 2, 3) - 1, y + g * 16);
     }
 }
 
-constexpr std::array<std::int8_t, 16> values = {
-        -127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+/// The values of codes of four bits.
+[[gnu::always_inline]] inline bytes look_up(const bytes &q) {
+    constexpr codes table = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+#if defined(__clang__) // which has no shuffle by a vector
+    codes result;
+    for (std::size_t i = 0; i < 16; ++i)
+        result[i] = table[q[i]];
+    return reinterpret_cast<const bytes &>(result);
+#else
+    return __builtin_shuffle(reinterpret_cast<const bytes &>(table), q);
+#endif
+}
 
 /// 32 elements, of which i and i + 16 share a byte.
 [[gnu::always_inline]] inline void dequantize_by_table(float scale, const std::uint8_t *q, float *y) {
-    dequantize_group<16>(
-            scale, [&](std::size_t i) { return values[q[i] & 15]; }, y);
-    dequantize_group<16>(
-            scale, [&](std::size_t i) { return values[q[i] >> 4]; }, y + 16);
+    dequantize(scale, look_up(bits_of(q, 0, 15)), y);
+    dequantize(scale, look_up(bits_of(q, 4, 15)), y + 16);
 }
 
-EXACTQUANT_LOOPS void dequantize_iq4_nl(const std::uint8_t *__restrict from, std::int64_t blocks, float *__restrict y) {
+EXACTQUANT_LOOPS void dequantize_iq4_nl(const std::uint8_t *from, std::int64_t blocks, float *y) {
     for (; blocks > 0; --blocks, from += 18, y += 32)
         dequantize_by_table(load_half(from), from + 2, y);
 }
 
-EXACTQUANT_LOOPS void dequantize_iq4_xs(const std::uint8_t *__restrict from, std::int64_t blocks, float *__restrict y) {
+EXACTQUANT_LOOPS void dequantize_iq4_xs(const std::uint8_t *from, std::int64_t blocks, float *y) {
     for (; blocks > 0; --blocks, from += 136, y += block) {
         const auto d = load_half(from);
         const int high = from[2] | from[3] << 8;

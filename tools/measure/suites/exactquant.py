@@ -23,6 +23,7 @@ PEERS = NUMPY, RUNTIME, GGUF, "torchao", "torchao compiled", "ggml", "pi-quant"
 ROWS, COLUMNS, BLOCK = 1024, 1024, 32
 F32 = numpy.float32
 GGUF_TYPES = "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "MXFP4", "BF16"
+READ_TYPES = "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "TQ2_0", "IQ4_NL", "IQ4_XS"  # that are only dequantized
 CALL = "a call with out=, 4096 elements"
 KINDS = {"QuantizeLinear": [TensorProto.INT8], "DequantizeLinear": [TensorProto.FLOAT], "DynamicQuantizeLinear": [TensorProto.UINT8, TensorProto.FLOAT, TensorProto.UINT8]}
 
@@ -66,7 +67,15 @@ def _by_blocks(x: numpy.ndarray, largest: float, dtype: object) -> tuple[numpy.n
     return (blocks / scale).clip(-largest, largest).astype(dtype), scale.astype(ml_dtypes.float8_e8m0fnu)
 
 
-def cases(own: types.ModuleType, x: numpy.ndarray) -> list[Case]:
+def _gguf_blocks(own: types.ModuleType, x: numpy.ndarray) -> dict[str, numpy.ndarray]:
+    """x in the types of gguf, or any bytes in those that are only dequantized."""
+    of = numpy.random.default_rng(64)
+    sizes = {name: gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[name]] for name in READ_TYPES}
+    return {name: own.gguf.quantize(x, name) for name in GGUF_TYPES} | {
+        name: of.integers(0, 256, (ROWS, COLUMNS // elements * size), numpy.uint8) for name, (elements, size) in sizes.items()}  # fmt: skip
+
+
+def cases(own: types.ModuleType, x: numpy.ndarray, gguf_blocks: dict[str, numpy.ndarray]) -> list[Case]:
     one, columns = F32(0.03), numpy.linspace(0.02, 0.04, COLUMNS, dtype=F32)
     q, by_column = _quantized(x, one), _quantized(x, columns)
     zero, zeros = numpy.zeros((), numpy.int8), numpy.zeros(COLUMNS, numpy.int8)
@@ -90,15 +99,13 @@ def cases(own: types.ModuleType, x: numpy.ndarray) -> list[Case]:
     fp8, fp4 = own.mxfp8(x), own.mxfp4(x)
     result += [Case("from MXFP8", {OWN: lambda: own.from_mxfp8(*fp8, out=reals)}), Case("from MXFP4", {OWN: lambda: own.from_mxfp4(*fp4, out=reals)}),
                Case("NVFP4", {OWN: lambda: own.nvfp4(x)})]  # fmt: skip
-    for name in GGUF_TYPES:
+    for name, blocks in gguf_blocks.items():
         kind = gguf.GGMLQuantizationType[name]
-        blocks = own.gguf.quantize(x, name)
-        result += [
-            Case(f"gguf {name}", {OWN: lambda name=name, out=blocks.copy(): own.gguf.quantize(x, name, out=out), GGUF: lambda kind=kind: gguf.quantize(x, kind)},
-                 lambda name=name, blocks=blocks: own.gguf.dequantize(blocks, name)),
-            Case(f"from gguf {name}", {OWN: lambda name=name, blocks=blocks: own.gguf.dequantize(blocks, name, out=reals),
-                 GGUF: lambda kind=kind, blocks=blocks: gguf.dequantize(blocks, kind)}),
-        ]  # fmt: skip
+        if name in GGUF_TYPES:
+            result.append(Case(f"gguf {name}", {OWN: lambda name=name, out=blocks.copy(): own.gguf.quantize(x, name, out=out), GGUF: lambda kind=kind: gguf.quantize(x, kind)},
+                               lambda name=name, blocks=blocks: own.gguf.dequantize(blocks, name)))  # fmt: skip
+        result.append(Case(f"from gguf {name}", {OWN: lambda name=name, blocks=blocks: own.gguf.dequantize(blocks, name, out=reals),
+                           GGUF: lambda kind=kind, blocks=blocks: gguf.dequantize(blocks, kind)}))  # fmt: skip
     few, some = x.ravel()[:4096].copy(), numpy.empty(4096, numpy.int8)
     return [*result, Case(CALL, {OWN: lambda: own.quantize(few, 0.03, dtype="int8", out=some), NUMPY: lambda: _quantized(few, one)}, elements=4096)]
 
@@ -108,8 +115,9 @@ def measure(given: argparse.Namespace, say: Callable) -> Iterator[Measured]:
 
     own = _package(given)
     x = numpy.random.default_rng(63).standard_normal((ROWS, COLUMNS), F32)
-    others = libraries(x, {name: own.gguf.quantize(x, name) for name in GGUF_TYPES})
-    for case, threads in chosen(cases(own, x), given, say):
+    blocks = _gguf_blocks(own, x)
+    others = libraries(x, blocks)
+    for case, threads in chosen(cases(own, x, blocks), given, say):
         own.set_threads(threads)
         contestants = dict(case.contestants)
         for name, prepare in others.get(case.name, {}).items():

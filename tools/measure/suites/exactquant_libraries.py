@@ -86,7 +86,7 @@ def libraries(x: numpy.ndarray, blocks: dict[str, numpy.ndarray]) -> dict[str, d
     }
     ggml, reals = _ggml(), numpy.empty(x.shape, numpy.float32)
     for name, packed in blocks.items():
-        row = f"quantize_row_{name.lower()}"
+        row = f"quantize_row_{name.lower().replace('_k', '_K')}"
         found[f"gguf {name}"] = _by_ggml(ggml, row, x, packed.copy(), x.size)
         found[f"from gguf {name}"] = _by_ggml(ggml, f"de{row}", packed, reals, x.size)
     return found
