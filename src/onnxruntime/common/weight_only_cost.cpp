@@ -68,7 +68,8 @@ double cost(const weight_only_counts &counts, const weight_only_counts &takes) {
 } // namespace
 
 counts_on_both_sides counts_of(const weight_only_extents &e, targets::features available) {
-    // Half of a panel, two vectors, is what a tile of rows computes at least, but for columns that fit in one.
+    // Half of a panel, two vectors, is what a whole tile of rows computes at least, but for columns that fit in one.
+    // Tiles of three vectors, and what fewer rows compute of padding, are in the constants.
     const std::int64_t vector = targets::has(available, targets::avx512) ? 16 : 8;
     const auto unit = e.columns <= vector ? vector : 2 * vector;
     const auto rows = static_cast<double>(e.rows), inner = static_cast<double>(e.inner);

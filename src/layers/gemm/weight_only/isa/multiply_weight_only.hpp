@@ -172,13 +172,16 @@ void multiply_columns(tile_call t, int panels) {
     constexpr int vectors = vectors_for<V>(rows);
     if constexpr (rows == 1)
         if (panels == 1) return multiply_tile<V, 1, panel_vectors, of>(t);
-    // Elements of other kinds have few tiles: widening_of() makes floats of those that have more.
-    constexpr bool has_many_tiles = of == weight_element::f32 || of == weight_element::s8;
-    if constexpr (rows == weight_only_tile_rows && V::lanes > 1 && has_many_tiles) {
-        if (t.columns <= V::lanes) return multiply_tile<V, rows, 1, of>(t);
+    if constexpr (rows == weight_only_tile_rows && V::lanes > 1) {
+        // Others have few tiles, which are not worth code of their own: widening_of() makes floats of those that have
+        // more.
+        constexpr bool has_many_tiles = of == weight_element::f32 || of == weight_element::s8;
+        if constexpr (has_many_tiles)
+            if (t.columns <= V::lanes) return multiply_tile<V, rows, 1, of>(t);
         if constexpr (vectors == panel_vectors) {
             if (t.columns <= 2 * V::lanes) return multiply_tile<V, rows, 2, of>(t);
-            if (t.columns <= 3 * V::lanes) return multiply_tile<V, rows, 3, of>(t);
+            if constexpr (has_many_tiles)
+                if (t.columns <= 3 * V::lanes) return multiply_tile<V, rows, 3, of>(t);
         }
     }
     for (int v = 0; v < panel_vectors && v * V::lanes < t.columns; v += vectors) {
