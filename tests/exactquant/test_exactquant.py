@@ -154,6 +154,14 @@ class Quantize(unittest.TestCase):
             self.assertEqual(exactquant.unpack(q, dtype).tolist(), [codes])
             back = [[(code - zero_point) / 2 for code in codes]]
             self.assertEqual(exactquant.dequantize(q, 0.5, zero_point, q_dtype=dtype).tolist(), back)
+            for number in (numpy.int64(zero_point), numpy.array(zero_point, numpy.int8)):
+                numpy.testing.assert_array_equal(exactquant.quantize(x, 0.5, number, dtype=dtype), q)
+        self.assertEqual(exactquant.quantize(x, 0.5, numpy.int64(7), dtype="int8").tolist(), [[5, 7, 8, 13]])
+        for dtype in ("int8", "int4"):
+            with self.assertRaisesRegex(TypeError, "^zero_point: expected an integer, given 1.5$"):
+                exactquant.quantize(x, 0.5, 1.5, dtype=dtype)
+            with self.assertRaisesRegex(ValueError, "given one of many digits"):
+                exactquant.quantize(x, 0.5, 10**5000, dtype=dtype)
         for zero_point in (8, -9, 2**40):
             with self.assertRaises(ValueError) as caught:
                 exactquant.quantize(x, 0.5, zero_point, dtype="int4")

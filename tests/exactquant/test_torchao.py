@@ -48,6 +48,20 @@ class SameBits(unittest.TestCase):
             given = x, (x.shape[0], 1), scale, zero_point, output
             self.equal(own.quantize_affine(*given), quantize_affine(*given))
 
+    def test_parameters_of_any_strides(self):
+        x, zero_point = torch.randn(6, 8, generator=torch.Generator().manual_seed(65)), torch.arange(12, dtype=torch.int32).reshape(2, 6).t()
+        for scale in (torch.rand(2, 6).t() + 0.1, (torch.rand(12, 2) + 0.1)[:, ::2], torch.ones(1).expand(12)):
+            given = (1, 4), scale, zero_point, torch.int8
+            codes = own.quantize_affine(x, *given)
+            self.equal(codes, quantize_affine(x, *given))
+            self.equal(own.dequantize_affine(codes, *given), dequantize_affine(codes, *given))
+
+    def test_fp6_that_fills_no_bytes(self):
+        x = torch.randn(3, 10, generator=torch.Generator().manual_seed(66))
+        for block in (1, 2, 5, 10):
+            for a, b in zip(own.to_mx(x, "fp6_e2m3", block), to_mx(x, "fp6_e2m3", block)):
+                self.equal(a, b)
+
     def test_to_mx(self):
         draw = torch.Generator().manual_seed(64)
         elements = torch.float8_e4m3fn, torch.float8_e5m2, "fp6_e2m3", "fp6_e3m2", torch.float4_e2m1fn_x2
@@ -115,6 +129,7 @@ class Refusals(unittest.TestCase):
             "quant_min, quant_max: expected integers from 0 to 15, given -1 and 15": lambda: own.quantize_affine(x, (2, 4), one, None, torch.uint4, -1),
             "block_size: expected 2 extents, one for each dim of the tensor, given (4,)": lambda: own.quantize_affine(x, (4,), one, None, torch.int8),
             "block_size[1]: expected a divisor of 4, given 3": lambda: own.quantize_affine(x, (2, 3), one, None, torch.int8),
+            "scale: expected elements of torch.float32, torch.float16, torch.bfloat16, given torch.float64": lambda: own.quantize_affine(x, (2, 4), one.double(), None, torch.int8),
             "scale: expected 2 elements, one for each block, given shape (1,)": lambda: own.quantize_affine(x, (1, 4), one, None, torch.int8),
             "zero_point: expected a torch.Tensor, given int": lambda: own.dequantize_affine(x.to(torch.int8), (2, 4), one, 3, torch.int8),
             "input: expected elements of torch.uint8, given torch.int8": lambda: own.dequantize_affine(x.to(torch.int8), (2, 4), one, None, torch.uint8),

@@ -2,8 +2,9 @@
 
 ``quantize_affine`` and ``dequantize_affine`` are those of ``torchao.quantization.quant_primitives``, ``to_mx`` that of
 ``torchao.prototype.mx_formats.mx_tensor``, in torchao 0.18. They give the same bits, but for codes of NaN, which are what this
-package gives, and in ``to_mx`` for blocks of magnitudes below 2 ** -118, which torchao divides by 2 ** -126 where their scale is
-2 ** -127, and for blocks with an infinity. PyTorch is needed, torchao is not.
+package gives, and in ``to_mx`` for blocks with an infinity, and those whose scale is 2 ** -127, which torchao divides by 2 ** -126:
+of magnitudes below 2 ** -111 for E5M2, 2 ** -118 for E4M3, 2 ** -122 for E3M2, 2 ** -124 for E2M3 and E2M1. PyTorch is needed, torchao
+is not.
 
 >>> import torch
 >>> from exactquant.torchao import dequantize_affine, quantize_affine
@@ -55,7 +56,7 @@ def _split(shape: torch.Size, block_size: Sequence[int]) -> tuple[list[int], lis
         raise ValueError(f"block_size: expected {len(shape)} extents, one for each dim of the tensor, given {tuple(block_size)}")
     blocks, shared = [], []
     for i, (extent, block) in enumerate(zip(shape, block_size)):
-        if block < 1 or extent % block:
+        if block != extent and (block < 1 or extent % block):
             raise ValueError(f"block_size[{i}]: expected a divisor of {extent}, given {block}")
         if 1 < block < extent:
             blocks += [extent // block, block]
@@ -66,13 +67,15 @@ def _split(shape: torch.Size, block_size: Sequence[int]) -> tuple[list[int], lis
     return blocks, shared
 
 
-def _viewed(parameter: torch.Tensor, what: str, shape: list[int]) -> torch.Tensor:
+def _viewed(parameter: torch.Tensor, what: str, shape: list[int], dtypes: tuple[torch.dtype, ...] = ()) -> torch.Tensor:
     if not isinstance(parameter, torch.Tensor):
         raise TypeError(f"{what}: expected a torch.Tensor, given {type(parameter).__name__}")
+    if dtypes and parameter.dtype not in dtypes:
+        raise TypeError(f"{what}: expected elements of {', '.join(map(str, dtypes))}, given {parameter.dtype}")
     count = torch.Size(shape).numel()
     if parameter.numel() != count:
         raise ValueError(f"{what}: expected {count} elements, one for each block, given shape {tuple(parameter.shape)}")
-    return parameter.detach().reshape(shape)
+    return parameter.detach().reshape(shape).contiguous()
 
 
 def _have_type(zero_points: torch.Tensor, dtype: torch.dtype) -> bool:
@@ -97,7 +100,7 @@ def quantize_affine(
     x = _checked(input, "input", _REALS)
     least, most = _bounds(output_dtype, "output_dtype", quant_min, quant_max)
     blocks, shared = _split(x.shape, block_size)
-    scaled = x.reshape(blocks) * (1.0 / _viewed(scale, "scale", shared))  # as torchao multiplies; by its reciprocal
+    scaled = x.reshape(blocks) * (1.0 / _viewed(scale, "scale", shared, _REALS))  # torchao's product
     stored = torch.int8 if output_dtype == torch.int8 else torch.uint8
     if zero_point is None or zero_point.numel() == 0:
         codes = quantize(scaled, 1.0, dtype=stored)
@@ -132,7 +135,7 @@ def dequantize_affine(
     if output_dtype not in _REALS:
         raise ValueError(f"output_dtype: expected {', '.join(map(str, _REALS))}, given {output_dtype}")
     blocks, shared = _split(codes.shape, block_size)
-    scales = _viewed(scale, "scale", shared).to(torch.float32)
+    scales = _viewed(scale, "scale", shared, _REALS).to(torch.float32)
     zero_points = None if zero_point is None else _viewed(zero_point, "zero_point", shared)
     if zero_points is not None and not _have_type(zero_points, codes.dtype): # then PyTorch rounds differences of 16 bits
         reals = codes.reshape(blocks).to(output_dtype) - zero_points.to(output_dtype)
@@ -167,9 +170,13 @@ def to_mx(
     if x.dim() == 0 or block_size < 1 or x.shape[-1] % block_size:
         raise ValueError(f"block_size: expected a divisor of the last dim, given {block_size} for shape {tuple(x.shape)}")
     name = _MX_TYPES[elem_dtype]
+    extent = x.shape[-1]
+    if name.startswith("float6"):  # more blocks, so that four codes of six bits fill bytes
+        x = torch.nn.functional.pad(x, (0, -extent % (4 * block_size)))
     codes, scale, _ = quantize_dynamic(x, name, axis=-1, block_size=block_size, preset=f"mx_{rule}")
     if name.startswith("float6"):
-        codes = torch.from_numpy(unpack(codes.numpy(), name))
+        codes = torch.from_numpy(unpack(codes.numpy(), name))[..., :extent].contiguous()
+        scale = scale[..., : extent // block_size].contiguous()
     if is_swizzled_scales:
         if x.dim() < 2:
             raise ValueError(f"data_hp: expected at least two dims, whose scales are swizzled, given shape {tuple(x.shape)}")

@@ -234,8 +234,9 @@ EXACTQUANT_LOOPS void quantize_q5_1(const float *x, std::int64_t blocks, std::ui
 /// The scales of sixteen blocks are vectors.
 EXACTQUANT_LOOPS void quantize_q8_0(const float *x, std::int64_t blocks, std::uint8_t *to) {
     constexpr std::size_t most = 16;
-    for (std::size_t count = most; blocks > 0; blocks -= most, x += most * block, to += most * 34) {
-        count = std::min(count, static_cast<std::size_t>(blocks));
+    for (std::size_t count = 0; blocks > 0;
+            blocks -= static_cast<std::int64_t>(count), x += count * block, to += count * 34) {
+        count = std::min(most, static_cast<std::size_t>(blocks));
         std::array<float, most> d = {}, by;
         std::array<std::uint32_t, most> bits;
         for (std::size_t b = 0; b < count; ++b)

@@ -112,6 +112,15 @@ dims block_of(const granularity &of, const dims &x, const array &scale) {
     return block;
 }
 
+/// A number in a message.
+std::string shown(nb::handle number) {
+    try {
+        return nb::cast<std::string>(nb::str(number));
+    } catch (const nb::python_error &) { // Python writes no integers of more than 4300 digits
+        return "one of many digits";
+    }
+}
+
 /// A scale or zero point: an array, or a number that is kept here.
 class parameter {
   public:
@@ -135,14 +144,23 @@ class parameter {
         try {
             if (held_as(type) == type) return array_of(from, name_of(type));
         } catch (const nb::python_error &e) {
-            refuse(std::string(what) + ": expected a number of " + name_of(type) + ", given "
-                    + nb::cast<std::string>(nb::str(from)));
+            refuse(std::string(what) + ": expected a number of " + name_of(type) + ", given " + shown(from));
         }
         throw nb::type_error(
                 (std::string(what) + ": expected an array, as " + name_of(type) + " is no type of numbers here")
                         .c_str());
     }
 };
+
+/// NumPy's integers as Python's; anything else as it is.
+nb::object plain_integer(nb::handle from) {
+    const bool is_scalar = nb::hasattr(from, "shape") && nb::len(nb::getattr(from, "shape")) == 0;
+    if (is_scalar && PyIndex_Check(from.ptr()) != 0) {
+        if (auto *const integer = PyNumber_Index(from.ptr())) return nb::steal(integer);
+        PyErr_Clear(); // an array without dimensions, of floats
+    }
+    return nb::borrow(from);
+}
 
 /// An integer as the byte of one code of less than a byte.
 nb::int_ byte_of_code(nb::handle integer, data_type type, const char *what) {
@@ -152,7 +170,7 @@ nb::int_ byte_of_code(nb::handle integer, data_type type, const char *what) {
     int value = most + 1;
     if (!nb::try_cast(integer, value) || value < least || value > most)
         refuse(std::string(what) + ": expected a number of " + name_of(type) + ", from " + std::to_string(least)
-                + " to " + std::to_string(most) + ", given " + nb::cast<std::string>(nb::str(integer)));
+                + " to " + std::to_string(most) + ", given " + shown(integer));
     return nb::int_(value & ((1 << bits) - 1));
 }
 
@@ -279,6 +297,10 @@ nb::object compute(quantization &q, array &src, const char *name, nb::handle x, 
     std::optional<parameter> zero_points;
     if (!zero_point.is_none()) {
         constexpr auto what = "zero_point";
+        const auto plain = plain_integer(zero_point);
+        zero_point = plain;
+        if (nb::isinstance<nb::float_>(zero_point))
+            throw nb::type_error(("zero_point: expected an integer, given " + shown(zero_point)).c_str());
         if (is_narrow_integer(codes) && nb::isinstance<nb::int_>(zero_point)) {
             zero_points.emplace(byte_of_code(zero_point, codes, what), std::nullopt, data_type::u8, what);
             zero_points->given->of.type = codes;
