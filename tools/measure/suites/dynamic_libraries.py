@@ -23,20 +23,24 @@ def _array(case: Case) -> numpy.ndarray:
     return numpy.random.default_rng(1).standard_normal(case.dims, dtype=numpy.float32)
 
 
+def compiled_by_torch(function: Callable) -> Callable:
+    torch._dynamo.reset()  # else the code for the last case or number of threads may serve this one
+    return torch.compile(function, dynamic=False)
+
+
 def _torch(function: Callable, compiled: bool = False) -> Callable[[Case, int], Run]:
     """A function of PyTorch's tensors, as it is or by torch.compile, which takes half a minute for each case."""
 
     def prepare(case: Case, threads: int) -> Run:
         torch.set_num_threads(threads)
         x = torch.from_numpy(_array(case)).to(torch.bfloat16 if case.type == "bf16" else torch.float32)
-        torch._dynamo.reset()  # else the code for the last case or number of threads may serve this one
-        run = torch.compile(function, dynamic=False) if compiled else function
+        run = compiled_by_torch(function) if compiled else function
         return lambda: run(x)
 
     return prepare
 
 
-def _int8(x: torch.Tensor) -> object:
+def int8_by_token(x: torch.Tensor) -> object:
     """As Int8DynamicActivationInt8WeightConfig quantizes activations."""
     quantized = Int8Tensor.from_hp(x, PerRow())
     return quantized.qdata, quantized.scale
@@ -53,9 +57,9 @@ def _onnxruntime(case: Case, threads: int) -> Turn:
     return sessions.bound(sessions.session(model, sessions.Peer(sessions.RUNTIME), threads), {"x": _array(case)})
 
 
-def _piquant(case: Case, threads: int) -> Run:
-    x, y = _array(case), numpy.empty(case.dims, numpy.uint8)
-    context = piquant.Context(threads)
+def piquant_dynamic(x: numpy.ndarray, threads: int) -> Run:
+    """uint8 with one scale and zero point, which it computes."""
+    y, context = numpy.empty(x.shape, numpy.uint8), piquant.Context(threads)
     real, code = piquant.DataType.F32, piquant.DataType.UINT8
 
     def run() -> None:
@@ -65,25 +69,27 @@ def _piquant(case: Case, threads: int) -> Run:
     return run
 
 
-def _ggml(case: Case, threads: int) -> Run | None:
-    """A row's function, called for all rows at once: a block does not see where a row ends."""
-    if threads != 1:
-        return None
+def ggml_row(function: str, given: numpy.ndarray, result: numpy.ndarray, elements: int) -> Run | None:
+    """A row's function, if ggml has it, called for all rows at once: a block does not see where a row ends."""
     folder = pathlib.Path(str(importlib.metadata.distribution("pywhispercpp").locate_file("")))
-    libraries = {name: str(next(folder.glob(f"pywhispercpp.libs/lib{name}-*.so*"))) for name in ("gomp", "ggml-base", "ggml-cpu")}
-    for name in libraries:  # in the order in which they need each other
-        library = ctypes.CDLL(libraries[name], mode=ctypes.RTLD_GLOBAL)
+    names = ("gomp", "ggml-base", "ggml-cpu")  # in the order in which they need each other
+    loaded = [ctypes.CDLL(str(next(folder.glob(f"pywhispercpp.libs/lib{name}-*.so*"))), mode=ctypes.RTLD_GLOBAL) for name in names]
+    found = next((getattr(one, function) for one in reversed(loaded) if hasattr(one, function)), None)
+    arguments = ctypes.c_void_p(given.ctypes.data), ctypes.c_void_p(result.ctypes.data), ctypes.c_int64(elements)
+    return (lambda: (given, result, found(*arguments))) if found else None
+
+
+def _ggml(case: Case, threads: int) -> Run | None:
     x = _array(case)
     y = numpy.empty(x.size // 32 * 34, numpy.uint8)  # a block: an f16 scale and 32 codes
-    arguments = ctypes.c_void_p(x.ctypes.data), ctypes.c_void_p(y.ctypes.data), ctypes.c_int64(x.size)
-    return lambda: (x, y, library.quantize_row_q8_0(*arguments))
+    return ggml_row("quantize_row_q8_0", x, y, x.size) if threads == 1 else None
 
 
 LIBRARIES: dict[str, Callable[[Case, int], Run | Turn | None]] = {
     "onnxruntime": _onnxruntime,
-    "piquant": _piquant,
-    "torchao": _torch(_int8),
-    "torchao compiled": _torch(_int8, compiled=True),
+    "piquant": lambda case, threads: piquant_dynamic(_array(case), threads),
+    "torchao": _torch(int8_by_token),
+    "torchao compiled": _torch(int8_by_token, compiled=True),
     "torchao mx": _torch(_to_mx),
     "torchao mx compiled": _torch(_to_mx, compiled=True),
     "fbgemm": _torch(torch.ops.quantized.embedding_bag_byte_prepack),  # as PyTorch has it built in
