@@ -25,8 +25,8 @@ using codes [[gnu::vector_size(16)]] = std::int8_t;
     return reinterpret_cast<const bytes &>(w);
 }
 
-/// By way of 16 bits: g++ 12 converts a vector to elements of twice their size by an instruction or two, to others one
-/// by one.
+/// It goes by way of 16 bits: g++ 12 converts a vector to elements of twice their size by an instruction or two, and to
+/// others one by one.
 [[gnu::always_inline]] inline std::array<std::int32_t, 16> widen(const bytes &q) {
     using halves [[gnu::vector_size(32)]] = std::int16_t;
     using integers [[gnu::vector_size(64)]] = std::int32_t;
