@@ -200,6 +200,13 @@ def scale_and_minimum(b: numpy.ndarray, g: int) -> tuple[int, int]:
     return p[4 + g] & 15 | p[g - 4] >> 6 << 4, p[4 + g] >> 4 | p[g] >> 6 << 4
 
 
+def ternary_place(e: int) -> tuple[int, int]:
+    """Byte and digit of element e of TQ1_0: five of 32 elements each, five of 16, four of 4."""
+    if e < 160:
+        return e % 32, e // 32
+    return (32 + (e - 160) % 16, (e - 160) // 16) if e < 240 else (48 + e % 4, (e - 240) // 4)
+
+
 def element_of(name: str, b: numpy.ndarray, e: int) -> F32:
     """Element e of a block, by where ggml keeps its parts."""
     c, g16, g32 = b.astype(int), e // 16, e // 32
@@ -222,6 +229,9 @@ def element_of(name: str, b: numpy.ndarray, e: int) -> F32:
         return half(b, 208) * F32(b.view(numpy.int8)[192 + g16]) * F32((low | high << 4) - 32)
     if name == "TQ2_0":
         return half(b, 64) * F32((c[byte] >> 2 * (g32 % 4) & 3) - 1)
+    if name == "TQ1_0":
+        at, digit = ternary_place(e)
+        return half(b, 52) * F32((c[at] * 3**digit % 256 * 3 >> 8) - 1)
     table = -127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113
     first = 2 if name == "IQ4_NL" else 8 + g32 * 16
     value = F32(table[c[first + e % 16] >> 4 * (e % 32 // 16) & 15])
@@ -232,7 +242,7 @@ def element_of(name: str, b: numpy.ndarray, e: int) -> F32:
 
 
 CODED = {"Q2_K": (256, 84, (80, 82)), "Q3_K": (256, 110, (108,)), "Q4_K": (256, 144, (0, 2)), "Q5_K": (256, 176, (0, 2)), "Q6_K": (256, 210, (208,)),
-         "TQ2_0": (256, 66, (64,)), "IQ4_NL": (32, 18, (0,)), "IQ4_XS": (256, 136, (0,))}  # fmt: skip
+         "TQ1_0": (256, 54, (52,)), "TQ2_0": (256, 66, (64,)), "IQ4_NL": (32, 18, (0,)), "IQ4_XS": (256, 136, (0,))}  # fmt: skip
 
 
 class CodedScales(unittest.TestCase):
@@ -262,11 +272,52 @@ class CodedScales(unittest.TestCase):
         iq4[:3] = [*halves(0.5), 0xF8]
         self.assertEqual(gguf.dequantize(iq4, "IQ4_NL")[[0, 16, 1]].tolist(), [0.5, 56.5, -63.5])
 
-    def test_they_are_not_made(self):
+    def test_none_is_made(self):
         with self.assertRaisesRegex(NotImplementedError, "qtype: expected one of Q4_0, .*, given Q4_K"):
             gguf.quantize(numpy.zeros(256, F32), "Q4_K")
         with self.assertRaisesRegex(ValueError, r"data: expected a last dimension of 144 bytes times any number, given shape \(143,\)"):
             gguf.dequantize(numpy.zeros(143, numpy.uint8), "Q4_K")
+
+
+class Ternary(unittest.TestCase):
+    """Codes of -1, 0 and 1."""
+
+    def expected(self, x: numpy.ndarray, name: str) -> list[int]:
+        d = abs(x).max()
+        by = F32(1) / d if d else F32(0)
+        codes = away_from_zero(x * by) + 1 if numpy.isfinite(by) else numpy.ones(256, int)
+        if name == "TQ2_0":
+            return [sum(int(codes[part * 128 + i * 32 + j]) << 2 * i for i in range(4)) for part in range(2) for j in range(32)] + halves(d)
+        numbers = [0] * 52
+        for e, code in enumerate(codes):
+            at, digit = ternary_place(e)
+            numbers[at] += int(code) * 3 ** (4 - digit)
+        return [-(-n * 256 // 243) for n in numbers] + halves(d)
+
+    def test_by_hand(self):
+        x = numpy.zeros(256, F32)
+        x[[0, 32, 64, 96, 128]] = 4, -4, 2, -2, 1.9  # codes 2, 0, 2, 0, 1; a half goes away from 0
+        x[[160, 240, 255]] = 4, -4, 4
+        tq1, tq2 = gguf.quantize(x, "TQ1_0"), gguf.quantize(x, "TQ2_0")
+        one = 121  # 81 + 27 + 9 + 3 + 1: five codes 1
+        numbers = [2 * 81 + 2 * 9 + 1] + [one] * 31 + [one + 81] + [one] * 15 + [120 - 81, 120, 120, 120 + 3]
+        self.assertEqual(tq1.tolist(), [-(-n * 256 // 243) for n in numbers] + halves(4))
+        self.assertEqual((tq2[0], tq2[1], tq2[32], tq2[64:].tolist()), (2 + (2 << 4), 0x55, 0x59, halves(4)))
+        back = numpy.zeros(256, F32)
+        back[[0, 32, 64, 96, 160, 240, 255]] = 4, -4, 4, -4, 4, -4, 4
+        for name, blocks in (("TQ1_0", tq1), ("TQ2_0", tq2)):
+            numpy.testing.assert_array_equal(gguf.dequantize(blocks, name), back)
+
+    def test_by_formula(self):
+        for scale in (1, 1e-6, 3e4, 2.0**-127, 1e-39, 1e-40):
+            x = (RANDOM.standard_normal((12, 512)) * scale).astype(F32)
+            x[0], x[1], x[2] = 0, -scale, numpy.where(x[2] < 0, scale / 2, -scale)
+            x[3, ::7] = 0
+            for name in ("TQ1_0", "TQ2_0"):
+                with self.subTest(name=name, scale=scale), numpy.errstate(over="ignore"):
+                    expected = [self.expected(b, name) for b in x.reshape(-1, 256)]
+                    for threads in (1, 3):
+                        numpy.testing.assert_array_equal(gguf.quantize(x, name, threads=threads).reshape(24, -1), expected)
 
 
 if __name__ == "__main__":

@@ -33,7 +33,10 @@ F32    4  one element                         copied
 
 MXFP4 takes the smaller of two codes that are as near. Q8_1 is not in the package gguf, but in ggml.
 
-dequantize() also has these, which gguf does not quantize to, or of a few values alone. Blocks of 256 elements, IQ4_NL's of 32; scales and
+Blocks of 256 elements, of codes -1, 0 and 1 times d = max(abs(x)), halves away from zero: TQ1_0, 54 bytes, five codes to a byte; TQ2_0, 66
+bytes, four. Where 1 / d is beyond float32 all codes are 0.
+
+dequantize() also has these, to which gguf does not quantize. Blocks of 256 elements, IQ4_NL's of 32; scales and
 minima are codes, times d and m of a block:
 
 ====== ==== ===============================================================
@@ -42,12 +45,11 @@ Q3_K    110 x = d * (scale - 32) * (code - 4), for 16
 Q4_K    144 as Q2_K, for 32
 Q5_K    176 as Q2_K, for 32
 Q6_K    210 x = d * scale * (code - 32), for 16
-TQ2_0    66 x = d * (code - 1)
 IQ4_NL   18 x = d * value, one of a table of 16 by the code
 IQ4_XS  136 x = d * (scale - 32) * value, for 32
 ====== ==== ===============================================================
 
-Those with IQ1, IQ2 and IQ3 in their names, whose tables are large, and TQ1_0 are in neither function.
+Those with IQ1, IQ2 and IQ3 in their names, whose tables are large, are in neither function.
 """
 
 import operator

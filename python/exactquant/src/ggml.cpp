@@ -30,11 +30,6 @@ using codes = std::array<std::int32_t, block>;
     return v;
 }
 
-[[gnu::always_inline]] inline void store_half(std::uint8_t *to, float value) {
-    const auto bits = float16::from(value).bits;
-    std::memcpy(to, &bits, sizeof bits);
-}
-
 /// The largest magnitude. Floats without their sign are ordered as their bits are, and maxima of integers are vectors.
 [[gnu::always_inline]] inline float largest_magnitude(const values &x) {
     std::int32_t most = 0;
@@ -86,19 +81,18 @@ struct extremes {
 
 // Vectors of the compiler's, so that codes stay in registers: what is stored in parts is loaded as one only after a
 // wait.
-using sixteen_bytes [[gnu::vector_size(16)]] = std::uint8_t;
 using sixteen_integers [[gnu::vector_size(64)]] = std::int32_t;
 
-[[gnu::always_inline]] inline void widen(const sixteen_bytes &from, std::int32_t *to) {
+[[gnu::always_inline]] inline void widen(const bytes &from, std::int32_t *to) {
     const auto wide = __builtin_convertvector(from, sixteen_integers);
     std::memcpy(to, &wide, sizeof wide);
 }
 
 /// The low bytes.
-[[gnu::always_inline]] inline sixteen_bytes narrow(const std::int32_t *from) {
+[[gnu::always_inline]] inline bytes narrow(const std::int32_t *from) {
     sixteen_integers wide;
     std::memcpy(&wide, from, sizeof wide);
-    return __builtin_convertvector(wide, sixteen_bytes);
+    return __builtin_convertvector(wide, bytes);
 }
 
 /// Two codes of four bits to a byte.
@@ -108,7 +102,7 @@ using sixteen_integers [[gnu::vector_size(64)]] = std::int32_t;
 }
 
 [[gnu::always_inline]] inline codes load_nibbles(const std::uint8_t *from) {
-    sixteen_bytes bytes;
+    bytes bytes;
     std::memcpy(&bytes, from, sizeof bytes);
     codes q;
     widen(bytes & 15, q.data());
@@ -425,8 +419,8 @@ void in_parts(std::int64_t blocks, std::int64_t elements, int threads, F f) {
 std::span<const block_type> types() {
     static const auto joined = [] {
         std::vector<block_type> result(std::begin(all), std::end(all));
-        const auto others = types_of_coded_scales();
-        result.insert(result.end(), others.begin(), others.end());
+        for (const auto others : {types_of_coded_scales(), ternary_types()})
+            result.insert(result.end(), others.begin(), others.end());
         return result;
     }();
     return joined;

@@ -17,8 +17,8 @@ struct block_type {
 };
 
 std::span<const block_type> types();
-/// Those of ggml_k.cpp, which types() has too.
-std::span<const block_type> types_of_coded_scales();
+/// Those of ggml_k.cpp and ggml_ternary.cpp, which types() has too.
+std::span<const block_type> types_of_coded_scales(), ternary_types();
 
 /// threads: at most so many; 0: as many as set_threads() says.
 void quantize(const block_type &type, const float *x, std::int64_t blocks, std::uint8_t *to, int threads);

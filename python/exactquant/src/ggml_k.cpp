@@ -1,7 +1,5 @@
-// The types of 256 elements whose scales are codes themselves ("K"), those of a table of 16 values ("IQ4"), and TQ2_0:
-// the formulas of ggml's Python package gguf (quants.py), in float32, each operation rounded. Sixteen codes are a
-// vector of bytes until they become floats.
-#include <array>
+// The types of 256 elements whose scales are codes themselves ("K"), and those of a table of 16 values ("IQ4"): the
+// formulas of ggml's Python package gguf (quants.py), in float32, each operation rounded.
 #include <cstring>
 
 #include "ggml.hpp"
@@ -11,44 +9,6 @@ namespace exactquant::ggml {
 namespace {
 
 constexpr std::size_t block = 256;
-
-using bytes [[gnu::vector_size(16)]] = std::uint8_t;
-using codes [[gnu::vector_size(16)]] = std::int8_t;
-
-/// Bits of each byte: (p >> shift & mask) << left. There are no shifts of bytes, and those of words move no bits of
-/// others that the mask keeps.
-[[gnu::always_inline]] inline bytes bits_of(const std::uint8_t *p, std::size_t shift, std::uint8_t mask, int left = 0) {
-    using words [[gnu::vector_size(16)]] = std::uint16_t;
-    words w;
-    std::memcpy(&w, p, sizeof w);
-    w = (w >> static_cast<std::uint16_t>(shift) & static_cast<std::uint16_t>(mask * 0x101)) << left;
-    return reinterpret_cast<const bytes &>(w);
-}
-
-/// It goes by way of 16 bits: g++ 12 converts a vector to elements of twice their size by an instruction or two, and to
-/// others one by one.
-[[gnu::always_inline]] inline std::array<std::int32_t, 16> widen(const bytes &q) {
-    using halves [[gnu::vector_size(32)]] = std::int16_t;
-    using integers [[gnu::vector_size(64)]] = std::int32_t;
-    const auto wide =
-            __builtin_convertvector(__builtin_convertvector(reinterpret_cast<const codes &>(q), halves), integers);
-    std::array<std::int32_t, 16> result;
-    std::memcpy(result.data(), &wide, sizeof wide);
-    return result;
-}
-
-/// y = scale * q, for sixteen elements.
-[[gnu::always_inline]] inline void dequantize(float scale, const bytes &q, float *y) {
-    const auto wide = widen(q);
-    for (std::size_t i = 0; i < wide.size(); ++i)
-        y[i] = scale * static_cast<float>(wide[i]);
-}
-/// y = scale * q - less
-[[gnu::always_inline]] inline void dequantize(float scale, float less, const bytes &q, float *y) {
-    const auto wide = widen(q);
-    for (std::size_t i = 0; i < wide.size(); ++i)
-        y[i] = scale * static_cast<float>(wide[i]) - less;
-}
 
 /// Eight scales of six bits and as many minima, in twelve bytes: of the first four the low six bits of a byte each, of
 /// the others four bits of the last bytes under the two that these leave.
@@ -78,7 +38,7 @@ EXACTQUANT_LOOPS void dequantize_q2_k(const std::uint8_t *from, std::int64_t blo
     for (; blocks > 0; --blocks, from += 84, y += block) {
         const auto d = load_half(from + 80), dmin = load_half(from + 82);
         for (std::size_t g = 0; g < 16; ++g) // of 16 elements
-            dequantize(d * static_cast<float>(from[g] & 15), dmin * static_cast<float>(from[g] >> 4),
+            write_scaled(d * static_cast<float>(from[g] & 15), dmin * static_cast<float>(from[g] >> 4),
                     bits_of(from + 16 + g / 8 * 32 + g % 2 * 16, g % 8 / 2 * 2, 3), y + g * 16);
     }
 }
@@ -92,7 +52,7 @@ EXACTQUANT_LOOPS void dequantize_q3_k(const std::uint8_t *from, std::int64_t blo
             const int low = g < 8 ? packed[g] & 15 : packed[g - 8] >> 4, high = packed[8 + g % 4] >> g / 4 * 2 & 3;
             const auto q = bits_of(from + 32 + g / 8 * 32 + g % 2 * 16, g % 8 / 2 * 2, 3);
             const auto mask = bits_of(from + g % 2 * 16, g / 2, 1, 2);
-            dequantize(d * static_cast<float>((low | high << 4) - 32), q + mask - 4, y + g * 16);
+            write_scaled(d * static_cast<float>((low | high << 4) - 32), q + mask - 4, y + g * 16);
         }
     }
 }
@@ -103,7 +63,7 @@ EXACTQUANT_LOOPS void dequantize_q4_k(const std::uint8_t *from, std::int64_t blo
         const scales_and_minima of(from + 4);
         for (std::size_t g = 0; g < 8; ++g) // of 32 elements
             for (std::size_t part = 0; part < 2; ++part)
-                dequantize(d * of.scale(g), dmin * of.minimum(g),
+                write_scaled(d * of.scale(g), dmin * of.minimum(g),
                         bits_of(from + 16 + g / 2 * 32 + part * 16, g % 2 * 4, 15), y + g * 32 + part * 16);
     }
 }
@@ -116,7 +76,7 @@ EXACTQUANT_LOOPS void dequantize_q5_k(const std::uint8_t *from, std::int64_t blo
             for (std::size_t part = 0; part < 2; ++part) {
                 const auto low = bits_of(from + 48 + g / 2 * 32 + part * 16, g % 2 * 4, 15);
                 const auto fifth = bits_of(from + 16 + part * 16, g, 1, 4);
-                dequantize(d * of.scale(g), dmin * of.minimum(g), low | fifth, y + g * 32 + part * 16);
+                write_scaled(d * of.scale(g), dmin * of.minimum(g), low | fifth, y + g * 32 + part * 16);
             }
     }
 }
@@ -129,25 +89,17 @@ EXACTQUANT_LOOPS void dequantize_q6_k(const std::uint8_t *from, std::int64_t blo
             const auto part = g / 2 % 4;
             const auto low = bits_of(from + g / 8 * 64 + part % 2 * 32 + g % 2 * 16, part / 2 * 4, 15);
             const auto high = bits_of(from + 128 + g / 8 * 32 + g % 2 * 16, part * 2, 3, 4);
-            dequantize(d * static_cast<float>(static_cast<std::int8_t>(from[192 + g])), (low | high) - 32, y + g * 16);
+            write_scaled(
+                    d * static_cast<float>(static_cast<std::int8_t>(from[192 + g])), (low | high) - 32, y + g * 16);
         }
-    }
-}
-
-/// Codes of -1, 0 and 1, one more, in two bits.
-EXACTQUANT_LOOPS void dequantize_tq2_0(const std::uint8_t *from, std::int64_t blocks, float *y) {
-    for (; blocks > 0; --blocks, from += 66, y += block) {
-        const auto d = load_half(from + 64);
-        for (std::size_t g = 0; g < 16; ++g)
-            dequantize(d, bits_of(from + g / 8 * 32 + g % 2 * 16, g % 8 / 2 * 2, 3) - 1, y + g * 16);
     }
 }
 
 /// The values of codes of four bits.
 [[gnu::always_inline]] inline bytes look_up(const bytes &q) {
-    constexpr codes table = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+    constexpr signed_bytes table = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 #if defined(__clang__) // which has no shuffle by a vector
-    codes result;
+    signed_bytes result;
     for (std::size_t i = 0; i < 16; ++i)
         result[i] = table[q[i]];
     return reinterpret_cast<const bytes &>(result);
@@ -158,8 +110,8 @@ EXACTQUANT_LOOPS void dequantize_tq2_0(const std::uint8_t *from, std::int64_t bl
 
 /// 32 elements, of which i and i + 16 share a byte.
 [[gnu::always_inline]] inline void dequantize_by_table(float scale, const std::uint8_t *q, float *y) {
-    dequantize(scale, look_up(bits_of(q, 0, 15)), y);
-    dequantize(scale, look_up(bits_of(q, 4, 15)), y + 16);
+    write_scaled(scale, look_up(bits_of(q, 0, 15)), y);
+    write_scaled(scale, look_up(bits_of(q, 4, 15)), y + 16);
 }
 
 EXACTQUANT_LOOPS void dequantize_iq4_nl(const std::uint8_t *from, std::int64_t blocks, float *y) {
@@ -184,7 +136,6 @@ constexpr block_type all[] = {
         {"Q4_K", 256, 144, nullptr, dequantize_q4_k},
         {"Q5_K", 256, 176, nullptr, dequantize_q5_k},
         {"Q6_K", 256, 210, nullptr, dequantize_q6_k},
-        {"TQ2_0", 256, 66, nullptr, dequantize_tq2_0},
         {"IQ4_NL", 32, 18, nullptr, dequantize_iq4_nl},
         {"IQ4_XS", 256, 136, nullptr, dequantize_iq4_xs},
 };

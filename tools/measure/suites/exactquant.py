@@ -22,8 +22,8 @@ OWN, NUMPY, GGUF = "exactquant", "NumPy", "gguf"
 PEERS = NUMPY, RUNTIME, GGUF, "torchao", "torchao compiled", "ggml", "pi-quant"
 ROWS, COLUMNS, BLOCK = 1024, 1024, 32
 F32 = numpy.float32
-GGUF_TYPES = "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "MXFP4", "BF16"
-READ_TYPES = "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "TQ2_0", "IQ4_NL", "IQ4_XS"  # that are only dequantized
+GGUF_TYPES = "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "MXFP4", "BF16", "TQ1_0", "TQ2_0"
+READ_TYPES = "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL", "IQ4_XS"  # that are only dequantized
 CALL = "a call with out=, 4096 elements"
 KINDS = {"QuantizeLinear": [TensorProto.INT8], "DequantizeLinear": [TensorProto.FLOAT], "DynamicQuantizeLinear": [TensorProto.UINT8, TensorProto.FLOAT, TensorProto.UINT8]}
 
