@@ -1,9 +1,9 @@
 // A layer and oneDNN's f32 MatMul of the same dequantized tensors differ by no more than docs/reference.md derives.
 #include <algorithm>
 #include <cmath>
-#include <random>
 
 #include "by_hand.hpp"
+#include "support/number_source.hpp"
 
 namespace dynquant::test {
 namespace {
@@ -90,7 +90,7 @@ void expect_allowed(const distances &d) {
 class drawn_operands {
   public:
     explicit drawn_operands(std::uint64_t seed)
-        : engine_(seed) {}
+        : drawn_(seed) {}
 
     operands draw(std::int64_t inner) {
         operands o {within(1, 5), inner, within(1, 9), {}, {}, 0, 0, {}, {}};
@@ -113,11 +113,9 @@ class drawn_operands {
     }
 
   private:
-    std::int64_t within(std::int64_t lowest, std::int64_t highest) {
-        return lowest + static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(highest - lowest + 1));
-    }
+    std::int64_t within(std::int64_t lowest, std::int64_t highest) { return drawn_.within(lowest, highest); }
 
-    std::mt19937_64 engine_;
+    number_source drawn_;
 };
 
 TEST(layers_beside_f32_products, differ_by_a_few_roundings) {

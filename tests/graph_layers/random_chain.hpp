@@ -63,8 +63,8 @@ inline std::uint16_t bfloat_of(float value) {
 /// A chain, whose constructor the derived class ends with add_steps().
 class random_chain {
   public:
-    explicit random_chain(std::uint64_t seed)
-        : n_(seed) {}
+    explicit random_chain(const number_source &drawn)
+        : n_(drawn) {}
     random_chain(const random_chain &) = delete;
     random_chain &operator=(const random_chain &) = delete;
 
@@ -160,7 +160,7 @@ class random_chain {
         static constexpr std::int64_t far[] = {300, 40000, 2000000000};
         const auto most = far[n_.within(0, 2)];
         for (std::int64_t i = 0; i < count; ++i) {
-            s.scales.push_back(n_.scale());
+            s.scales.push_back(random_scale(n_));
             s.zps.push_back(are_wild ? n_.within(-most, most) : choice == 1 ? n_.within(0, 255) : n_.within(-128, 127));
         }
     }
@@ -435,7 +435,7 @@ class random_chain {
         std::vector<float> scales;
         std::vector<std::int64_t> zps;
         for (std::int64_t c = 0; c < (by_channel ? channels() : 1); ++c) {
-            scales.push_back(n_.scale());
+            scales.push_back(random_scale(n_));
             zps.push_back(is_signed ? n_.within(-20, 20) : n_.within(0, 200));
         }
         dg::op op(id(), is_dynamic ? kind::DynamicQuantize : kind::Quantize, "quantize");
@@ -492,7 +492,7 @@ class random_chain {
             if (n_.chance(40)) p_.mode = mode;
     }
 
-    random_numbers n_;
+    number_source n_;
     std::size_t next_id_ = 0;
     std::size_t channel_dim_ = 0; // of y: columns, or filters
     bool is_quantized_ = false;
@@ -547,7 +547,7 @@ void run_chains() {
     for (std::uint64_t seed = 0; seed < count_of_chains() && !testing::Test::HasFatalFailure(); ++seed) {
         if (!sampler.takes()) continue;
         SCOPED_TRACE(testing::Message() << "seed " << seed);
-        run_chain(Chain(seed));
+        run_chain(Chain(number_source(seed)));
     }
 }
 

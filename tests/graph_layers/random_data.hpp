@@ -3,26 +3,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <random>
 
 #include "chain.hpp"
+#include "support/number_source.hpp"
 
 namespace dynquant::test {
 
-/// Numbers of one seed.
-class random_numbers {
-  public:
-    explicit random_numbers(std::uint64_t seed)
-        : engine_(seed) {}
-    std::int64_t within(std::int64_t lowest, std::int64_t highest) {
-        return lowest + static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(highest - lowest + 1));
-    }
-    bool chance(int percent) { return within(1, 100) <= percent; }
-    float scale() { return std::ldexp(static_cast<float>(within(1, 255)), static_cast<int>(within(-14, -4))); }
-
-  private:
-    std::mt19937_64 engine_;
-};
+/// A scale of eight significant bits.
+inline float random_scale(number_source &n) {
+    const auto digits = n.within(1, 255);
+    return std::ldexp(static_cast<float>(digits), static_cast<int>(n.within(-14, -4)));
+}
 
 /// A tensor with strides, of what is row-major.
 template <typename T>

@@ -220,10 +220,10 @@ sample draw(test::random_source &random, bool of_3x3) {
 TEST(weight_only_convolutions, are_what_the_definition_says) {
     weight_only_layer::memory memory;
     std::array<int, 2> kinds {};
-    for (std::uint64_t i = 0; i < 200; ++i) {
+    for (std::uint64_t i = 0; i < 260; ++i) {
         SCOPED_TRACE(i);
         test::random_source random(i);
-        const auto s = draw(random, i >= 160);
+        const auto s = draw(random, i >= 220);
         const auto expected = s.expected();
         const auto g = s.geometry();
         ++kinds[g.groups == 1 && g.filters >= 32 && oracle::product_of({g.y[0], g.y[1], g.y[2]}) <= 64];

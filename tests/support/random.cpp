@@ -33,23 +33,18 @@ std::uint64_t seed() {
     return value;
 }
 
-std::int64_t random_source::within(std::int64_t lowest, std::int64_t highest) {
-    return std::uniform_int_distribution<std::int64_t>(lowest, highest)(engine_);
-}
-
 float random_source::any_float() {
-    return std::bit_cast<float>(static_cast<std::uint32_t>(engine_()));
+    return std::bit_cast<float>(static_cast<std::uint32_t>(bits()));
 }
 
 float random_source::exponent_within(int least, int most) {
     const auto exponent = static_cast<std::uint32_t>(within(least, most) + 127);
-    const auto bits = static_cast<std::uint32_t>(engine_());
-    return std::bit_cast<float>((bits & 0x807fffffu) | exponent << 23);
+    return std::bit_cast<float>((static_cast<std::uint32_t>(bits()) & 0x807fffffu) | exponent << 23);
 }
 
 std::vector<std::byte> random_source::bytes(std::int64_t count) {
     std::vector<std::byte> values(static_cast<std::size_t>(count));
-    std::ranges::generate(values, [&] { return static_cast<std::byte>(engine_()); });
+    std::ranges::generate(values, [&] { return static_cast<std::byte>(bits()); });
     return values;
 }
 

@@ -2,40 +2,35 @@
 // with gaps, permutations and broadcasts.
 #pragma once
 
-#include <algorithm>
-#include <random>
+#include <iterator>
+#include <utility>
 
 #include "direct.hpp"
+#include "number_source.hpp"
 
 namespace dynquant::test {
 
 /// DYNQUANT_TEST_SEED, or a fixed number without it. Printed at first use.
 std::uint64_t seed();
 
-class random_source {
+class random_source : public number_source {
   public:
     /// Different streams, such as those of tests or iterations, give different numbers.
     explicit random_source(std::uint64_t stream)
-        : engine_(seed() * 0x9e3779b97f4a7c15u + stream) {}
+        : number_source(seed() * 0x9e3779b97f4a7c15u + stream) {}
+    explicit random_source(std::span<const std::uint8_t> tape)
+        : number_source(tape) {}
 
-    std::int64_t within(std::int64_t lowest, std::int64_t highest);
-    bool chance(int percent) { return within(1, 100) <= percent; }
     float any_float();                          // any bits
     float exponent_within(int least, int most); // 2^least <= |result| < 2^(most + 1), of either sign
     std::vector<std::byte> bytes(std::int64_t count);
 
     template <typename T>
-    T one_of(const std::vector<T> &values) {
-        return values[static_cast<std::size_t>(within(0, static_cast<std::int64_t>(values.size()) - 1))];
-    }
-
-    template <typename T>
     void shuffle(std::vector<T> &values) {
-        std::shuffle(values.begin(), values.end(), engine_);
+        for (auto left = std::ssize(values); left > 1; --left)
+            std::swap(
+                    values[static_cast<std::size_t>(left - 1)], values[static_cast<std::size_t>(within(0, left - 1))]);
     }
-
-  private:
-    std::mt19937_64 engine_;
 };
 
 /// NaNs, quiet and signalling, of both signs. Truncation to 16 bits can make infinity of NaNs whose set bits are all
@@ -77,6 +72,9 @@ std::vector<onnx_types> onnx_types_with(data_type quantized);
 /// Layout, parameters, data and the type of the division are drawn. The data are biased towards the hard cases of each
 /// type.
 sample random_onnx_statement(random_source &random, const onnx_types &types);
+
+/// Draws the values of a statement. known: of a hundred, how many parameters have their values known beforehand.
+sample random_onnx_sample(random_source &random, quantization q, int known = 0);
 
 // ---- With computed scales: random_computed.cpp -------------------------------------------------------------
 

@@ -71,11 +71,12 @@ std::uint32_t random_src(random_source &random, const quantization &q, double sc
     return static_cast<std::uint32_t>(static_cast<std::int64_t>(std::nearbyint(value)));
 }
 
-/// Draws a parameter, and sometimes makes its values known beforehand.
+/// Draws a parameter. known: of a hundred, how many have their values known beforehand.
 template <typename Draw>
-std::vector<std::byte> random_parameter(random_source &random, parameter &p, std::int64_t count, Draw &&draw) {
+std::vector<std::byte> random_parameter(
+        random_source &random, parameter &p, std::int64_t count, int known, Draw &&draw) {
     auto bytes = elements(p.type, count, [&] { return draw(random, p.type); });
-    if (count == 0 || random.chance(80)) return bytes;
+    if (count == 0 || !random.chance(known)) return bytes;
     p.values = values_of(p.type, bytes, count);
     return {};
 }
@@ -115,15 +116,20 @@ sample random_onnx_statement(random_source &random, const onnx_types &types) {
         q.division = random.one_of(std::vector {f32, f32, f16, bf16, f64});
         q.saturate = random.chance(50);
     }
+    if (types.zero_points) q.zero_points = {*types.zero_points, q.scales.block, {}};
+    return random_onnx_sample(random, q, 20);
+}
+
+sample random_onnx_sample(random_source &random, quantization q, int known) {
     const auto count = parameter_count(q);
     oracle::inputs in;
-    in.scales = random_parameter(random, q.scales, count, random_scale);
-    if (types.zero_points) {
-        q.zero_points = {*types.zero_points, q.scales.block, {}};
-        in.zero_points = random_parameter(random, *q.zero_points, count, random_zero_point);
+    if (!q.computed) {
+        in.scales = random_parameter(random, q.scales, count, known, random_scale);
+        if (q.zero_points) in.zero_points = random_parameter(random, *q.zero_points, count, known, random_zero_point);
     }
     const auto bytes = static_cast<std::int64_t>(bytes_spanned(q.src));
     in.src = elements(q.src.type, bytes * 8 / bits_in(q.src.type), [&] {
+        if (q.computed) return random_src(random, q, 1, 0);
         const auto zp = q.zero_points ? one_of(random, *q.zero_points, in.zero_points, count) : 0;
         return random_src(random, q, one_of(random, q.scales, in.scales, count), zp);
     });
