@@ -5,6 +5,8 @@
 #include <limits>
 #include <map>
 
+#include <google/protobuf/arena.h>
+
 #include "model/external_data.hpp"
 #include "model/file.hpp"
 #include "model/refusal.hpp"
@@ -199,7 +201,9 @@ graph read(std::string_view bytes, const std::string &folder) {
         refuse(status::invalid_arguments, "expected at most 2147483647 bytes, given ", bytes.size());
     graph g;
     {
-        file::Model model;
+        // Of an arena: protobuf's own messages lose what they have made where an allocation fails.
+        google::protobuf::Arena arena;
+        auto &model = *google::protobuf::Arena::CreateMessage<file::Model>(&arena);
         if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
             refuse(status::invalid_arguments, "expected a model of ONNX, given bytes that are none or are cut short");
         g = graph_of(model, folder);

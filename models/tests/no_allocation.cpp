@@ -7,7 +7,7 @@
 
 #include "graph_builder.hpp"
 #include "oneapi/dnnl/dnnl.h"
-#include "support/counting_new.hpp"
+#include "support/failing_allocations.hpp"
 
 namespace {
 
@@ -91,6 +91,16 @@ TEST(model_no_allocation, sums_in_several_slices) {
     graph_builder b({type::uint8, {rows, inner}});
     b.then("MatMulInteger", {b.constant(type::int8, {inner, 2}, std::vector<std::int8_t>(2 * inner, 127))});
     expect_none(b.cast(type::float32).mul(0x1p-20F).quantize(type::uint8));
+}
+
+/// The file is parsed by protobuf, whose messages are freed too.
+TEST(models_failing_allocations, of_files) {
+    const auto file = write(product().finished());
+    for (const bool fuse : {false, true}) {
+        model_options options;
+        options.fuse = fuse;
+        EXPECT_GT(dynquant::test::failed_allocations([&] { model::parse(file, "test.onnx", options); }), 50);
+    }
 }
 
 } // namespace
