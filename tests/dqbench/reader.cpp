@@ -1,4 +1,6 @@
 // dqbench reads its command line and batch files. Graphs in JSON become cases and are rewritten by options.
+#include <unistd.h>
+
 #include "dqbench_support.hpp"
 
 namespace {
@@ -18,6 +20,15 @@ TEST_F(dqbench_reader, batch_file_shares_the_state) {
     const auto file = write("batch", "4 --stag=axb 5\n");
     EXPECT_EQ(read({"--dtag=any", "--batch=" + file, "6"}),
             (lines {plain + "--dtag=any 4", axb + "--dtag=any 5", axb + "--dtag=any 6"}));
+}
+
+TEST_F(dqbench_reader, a_batch_file_may_be_a_pipe) {
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    ASSERT_EQ(::write(ends[1], "4 5", 3), 3);
+    ::close(ends[1]);
+    EXPECT_EQ(read({"--batch=/proc/self/fd/" + std::to_string(ends[0])}), (lines {plain + "4", plain + "5"}));
+    ::close(ends[0]);
 }
 
 TEST_F(dqbench_reader, batch_file_has_comments_and_continued_lists) {

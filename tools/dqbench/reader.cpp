@@ -150,8 +150,9 @@ std::filesystem::path reader::find_input(const char *kind, const std::string &na
     std::string tried;
     for (const auto &folder : {beside, inputs_}) {
         std::error_code failure;
-        const auto file = std::filesystem::weakly_canonical(folder / name, failure);
-        if (!failure && std::filesystem::exists(file, failure)) return file;
+        const auto file = folder / name, canonical = std::filesystem::weakly_canonical(file, failure);
+        if (!failure && std::filesystem::exists(canonical, failure)) return canonical;
+        if (std::filesystem::exists(file, failure)) return file; // a pipe of the shell, whose link names no file
         tried += concat(tried.empty() ? "" : ", nor ", (folder / name).string());
     }
     throw usage_error(concat(kind, " file '", name, "' was not found: there is no ", tried));
