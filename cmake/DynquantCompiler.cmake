@@ -15,6 +15,10 @@ if(DYNQUANT_SANITIZE)
     add_link_options(-fsanitize=${sanitizers})
 endif()
 
+if(DYNQUANT_FUZZ)
+    add_compile_options(-fsanitize=fuzzer-no-link) # all code tells libFuzzer where it goes
+endif()
+
 # dynquant_set_warnings(<target>): called for each target, so that targets of an including project are not affected.
 function(dynquant_set_warnings target)
     target_compile_options(${target} PRIVATE
