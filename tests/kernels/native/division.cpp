@@ -1,4 +1,5 @@
-// The division by three operations is exact: a proof that enumerates all divisors.
+// The division by three operations is exact: a proof that enumerates all divisors. proofs/three_operations.v is another
+// one, checked by Coq, without an enumeration, and for all exponents inside the guard.
 //
 //     z = RN(1 / s),  q0 = RN(x z),  q = RN(RN(x - q0 s) z + q0)        (two fused multiply-adds)
 //

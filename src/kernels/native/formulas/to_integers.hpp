@@ -35,11 +35,13 @@ struct limited_division {
     }
 };
 
-/// x / s + zp inside the guard. Three operations give the correctly rounded quotient: an estimate, corrected by its
-/// remainder, which the fused operation gives exactly (Markstein, 1990). tests/kernels/native/division.cpp shows by
-/// enumeration that it is correct for every RN(1 / s). x is limited first, so that no large quotient overflows. That
-/// changes no result: a quotient of 2^22 saturates with any zero point. Very negative quotients become less than s32's
-/// lowest, or NaN, and packing turns both into the lowest value.
+/// x / s + zp inside the guard. Three operations give the correctly rounded quotient from 2^-28 on: an estimate,
+/// corrected by its remainder (Markstein, 1990). Smaller ones stay below 2^-27, which no rounding to integers notices.
+/// Markstein's theorem does not cover estimates of more than one unit in the last place from the quotient, whose
+/// remainder may be rounded. They are less than 3 / 2 units from it, and proofs/three_operations.v proves it for these,
+/// too. x is limited first, so that no large quotient overflows. That changes no result: a quotient of 2^22 saturates
+/// with any zero point. Very negative quotients become less than s32's lowest, or NaN, and packing turns both into the
+/// lowest value.
 template <typename V, typename Zero>
 struct corrected_quotient {
     using parameters = quotient_parameters<typename Zero::element>;

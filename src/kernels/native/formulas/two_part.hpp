@@ -14,8 +14,9 @@
 namespace dynquant::kernels::native {
 namespace {
 
-/// RN((1 - reciprocal * scale) / scale), where reciprocal is RN(1 / scale). The fused differences are exact, and the
-/// corrected product is the correctly rounded quotient (Markstein, 1990). This saves a division.
+/// RN((1 - reciprocal * scale) / scale), where reciprocal is RN(1 / scale). The fused difference is exact, and three
+/// operations divide it, as corrected_quotient does, which saves a division.
+/// tests/kernels/native/two_part_reciprocal.cpp enumerates every significand.
 inline float reciprocal_residual(float scale, float reciprocal) {
     const float rest = __builtin_fmaf(-reciprocal, scale, 1.0F), estimate = rest * reciprocal;
     return __builtin_fmaf(__builtin_fmaf(-estimate, scale, rest), reciprocal, estimate);
