@@ -24,10 +24,11 @@ inline float reciprocal_residual(float scale, float reciprocal) {
 
 /// Whether the two operations give RN(x / scale) for every x, over- and underflow aside.
 ///
-/// Let X and Y be the 24-bit significands of x and scale. The sum misses x / scale by less than 2^-48 of it
-/// before its one rounding, so it can only round wrongly where X / Y is that close to a midpoint M of two
-/// 24-bit numbers: X 2^e - M Y = k, M odd, with e = 24 where X >= Y and 25 otherwise, and |k| < 2. That leaves
-/// k = 1 and -1, so Y is odd and X = k 2^-e (mod Y): four candidates, which are tried.
+/// Let X and Y be the 24-bit significands of x and scale. Where both numbers are from 1 to 2, the sum misses x / scale
+/// by at most 2^-48 before its one rounding (proofs/two_operations.g). So it can only round wrongly where the quotient
+/// is that close to a midpoint of two floats, M / 2^e with an odd M of 25 bits: e is 24 where X >= Y, and 25 otherwise.
+/// Then X 2^e - M Y = k with |k| <= 2^(e - 48) Y < 2^(e - 24), and k is not 0, as 2^24 does not divide M Y. That leaves
+/// e = 25 and k = 1 or -1, so Y is odd, and X = k 2^-25 (mod Y): two candidates below Y, which are tried.
 /// tests/kernels/native/two_part_reciprocal.cpp enumerates every significand.
 inline bool has_exact_two_part_reciprocal(float scale) {
     std::uint32_t bits = 0;
@@ -37,17 +38,14 @@ inline bool has_exact_two_part_reciprocal(float scale) {
 
     const std::uint64_t half = (y + 1) / 2; // 2^-1 (mod y); below, its powers
     const std::uint64_t half3 = half * half % y * half % y, half6 = half3 * half3 % y, half12 = half6 * half6 % y;
-    const std::uint64_t half24 = half12 * half12 % y, half25 = half24 * half % y;
+    const std::uint64_t x = half12 * half12 % y * half % y; // 2^-25
 
     const auto divisor = static_cast<float>(y), high = 1 / divisor, low = reciprocal_residual(divisor, high);
     const auto exact = [=](std::uint64_t significand) {
-        const auto x = static_cast<float>(significand);
-        return __builtin_fmaf(x, high, x * low) == x / divisor;
+        const auto dividend = static_cast<float>(significand);
+        return __builtin_fmaf(dividend, high, dividend * low) == dividend / divisor;
     };
-    // X lies in [y, 2^24) for e = 24 and below y for e = 25. No x has a significand of more than 24 bits.
-    constexpr std::uint64_t end = 1 << 24;
-    return (half24 + y >= end || exact(half24 + y)) && (2 * y - half24 >= end || exact(2 * y - half24)) && exact(half25)
-            && exact(y - half25);
+    return exact(x) && exact(y - x);
 }
 
 /// RN((1 - reciprocal scale) / scale), the residual of a reciprocal.
