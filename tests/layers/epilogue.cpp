@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "curves.hpp"
 #include "layers/layer/layer.hpp"
 #include "oracle/layers.hpp"
 #include "parallel/float_control.hpp"
@@ -297,36 +298,7 @@ TEST(epilogue, nan_stays) {
         }
 }
 
-/// A curve of floats, by the loops of an instruction set.
-std::vector<float> curve_of(kind what, const std::vector<float> &x, const epilogue_loops &loops) {
-    std::vector<float> y(x.size());
-    const std::vector<post_op_view> steps {{what}};
-    const auto count = static_cast<std::int64_t>(x.size());
-    const parallel::float_control control;
-    loops.rows({steps}, {x.data(), true, count, y.data(), count, 1}, {0, 1}, {0, count});
-    return y;
-}
-
-/// Returns an error in units in the last place of the exact value; subnormal ones have 2^-149.
-double error_of(float given, double right) {
-    int exponent = 0;
-    std::frexp(right, &exponent);
-    return std::abs(static_cast<double>(given) - right) / std::ldexp(1.0, std::max(exponent - 24, -149));
-}
-
-struct curve {
-    kind what;
-    double (*right)(double);
-    double bound;
-    float worst; // where the error is largest
-};
-
-const curve curves[] = {{kind::erf, [](double x) { return std::erf(x); }, 1.0013, 1.19978797F},
-        {kind::tanh, [](double x) { return std::tanh(x); }, 1.2134, 0.633705437F},
-        {kind::sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }, 1.9991, -3.44991800e-4F}};
-
-// Next to f64. `stride` is 1 for all floats, of which each curve's bound is that of the largest error: it takes
-// minutes.
+// Next to f64. curves_all.cpp takes all floats.
 TEST(epilogue, curves_are_within_their_bounds) {
     constexpr std::uint32_t stride = 257, most = 0x7f800000;
     for (const auto &of : curves) {
