@@ -80,6 +80,49 @@ onnx::node draw_node(random_source &random) {
     return n;
 }
 
+/// The parameter of element i, as the specification of QuantizeLinear states it for rows, blocks and single scales.
+std::int64_t parameter_by_definition(const onnx::node &n, std::int64_t i) {
+    const auto &shape = n.inputs[0].shape, &scales = n.inputs[1].shape;
+    const auto attribute_of = [&](const char *name, std::int64_t otherwise) {
+        const auto found = std::ranges::find(n.attributes, name, &onnx::attribute::name);
+        return found == n.attributes.end() ? otherwise : found->i;
+    };
+    if (std::ranges::count(scales, 1) == std::ssize(scales)) return 0;
+    auto axis = attribute_of("axis", 1);
+    if (axis < 0) axis += std::ssize(shape);
+    dims index(shape.size());
+    for (std::size_t d = shape.size(); d-- > 0; i /= shape[d])
+        index[d] = i % shape[d];
+    if (scales.size() == 1 && attribute_of("block_size", 0) == 0) return index[static_cast<std::size_t>(axis)];
+    index[static_cast<std::size_t>(axis)] /= attribute_of("block_size", 1);
+    std::int64_t parameter = 0;
+    for (std::size_t d = 0; d < scales.size(); ++d)
+        parameter = parameter * scales[d] + index[d];
+    return parameter;
+}
+
+/// That of the statement, whose src is dense.
+std::int64_t parameter_of(const quantization &q, std::int64_t i) {
+    const auto &shape = q.src.dims;
+    std::int64_t parameter = 0, volume = 1;
+    for (std::size_t d = shape.size(); d-- > 0; i /= shape[d]) {
+        parameter += i % shape[d] / q.scales.block[d] * volume;
+        volume *= (shape[d] + q.scales.block[d] - 1) / q.scales.block[d];
+    }
+    return parameter;
+}
+
+void expect_defined_parameters(const onnx::node &n, const quantization &q) {
+    std::int64_t volume = 1;
+    for (const auto extent : n.inputs[0].shape)
+        volume *= extent;
+    for (std::int64_t i = 0; i < volume; ++i)
+        fuzz::expect(parameter_of(q, i) == parameter_by_definition(n, i),
+                "element " + std::to_string(i) + " of " + n.op_type + ": expected parameter "
+                        + std::to_string(parameter_by_definition(n, i)) + ", given "
+                        + std::to_string(parameter_of(q, i)));
+}
+
 /// The buffers of the node, of which the statement's run would have the same.
 void run_node(const onnx::node &n, const variant &by, const sample &s) {
     guarded_sample guarded(s);
@@ -111,6 +154,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
         onnx::prepare(n);
         return 0;
     }
+    if (!of.statement.computed) expect_defined_parameters(n, of.statement);
     const auto s = random_onnx_sample(random, of.statement);
     for (const auto &by : universal_variants())
         run_node(n, by, s);
