@@ -177,6 +177,31 @@ TEST(layers, do_not_fold_what_becomes_floats) {
     EXPECT_FALSE(packed_layer(d, &weight, environment::usable_features()).is_folded());
 }
 
+/// The byte that a bias becomes by x's scale and another multiplier behind it.
+int byte_by_scale_of_x(std::int32_t bias, float scale, float multiplier, float x_scale) {
+    layer_description d;
+    d.weights_shape = {1, 1};
+    d.bias = {bias};
+    d.post_ops = {{post_op_kind::scale, {scale}}, {post_op_kind::multiply, {multiplier}},
+            {post_op_kind::saturate, {0}, {255}}};
+    d.result = result_type::bytes;
+    const std::byte x {}, weight {};
+    const std::int32_t x_zero_point = 0;
+    std::byte y {77};
+    workspace memory;
+    const packed_layer problem(d, &weight, environment::usable_features());
+    layer(problem, {1, 1}).run({&x, &y, {&x_zero_point, 1}, {&x_scale, 1}, nullptr}, memory);
+    return std::to_integer<int>(y);
+}
+
+/// Their product may under- or overflow where f32(scale x_scale) and what follows do not, and the other way round.
+TEST(layers, do_not_fold_a_multiplier_into_a_scale_of_x) {
+    // f32(2^-120 2^126) is 2^6, times 100 * 2^24 is 100 * 2^30; 2^-120 2^-30 would be 0.
+    EXPECT_EQ(byte_by_scale_of_x(100 << 24, 0x1p-120F, 0x1p-30F, 0x1p126F), 100);
+    // f32(2^96 2^35) is infinity; 2^96 2^-126 2^35 would be 32.
+    EXPECT_EQ(byte_by_scale_of_x(1, 0x1p96F, 0x1p-126F, 0x1p35F), 255);
+}
+
 TEST(layers, look_up_their_bytes) {
     const std::int64_t images = 2, channels = 5, positions = 2500; // several blocks of an image
     test::random_source random(2);

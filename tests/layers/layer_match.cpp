@@ -1,6 +1,7 @@
 // Layers of graphs: what belongs to one, why others do not, that the nodes of one are the same layer alone, and how
 // nodes are described.
 #include <numeric>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -285,6 +286,20 @@ TEST(layer_match, leaves_what_quantizes_where_the_zero_point_is_another) {
         b.g.nodes[1].inputs.back() = b.at(zero_point);
         if (*zero_point != 'z') b["z"].consumers.clear();
         EXPECT_EQ(b.find().found->quantize, zero_point == std::string("other") ? none : 0) << zero_point;
+    }
+}
+
+TEST(layer_match, leaves_what_quantizes_where_the_scale_is_another) {
+    for (const char *scale : {"s", "other"}) {
+        auto b = rows(4, 1);
+        b.g.nodes.front().what = op::dynamic_quantize_linear;
+        b["z"].shape = b["s"].shape = dims {};
+        b.add("other", data_type::f32, dims {});
+        b.g.nodes.back().inputs.back() = b.at(scale);
+        if (*scale == 'o') b["other"].consumers = std::exchange(b["s"].consumers, {});
+        const auto m = *b.find().found;
+        EXPECT_EQ(m.x_scale, b.at(scale));
+        EXPECT_EQ(m.quantize, *scale == 'o' ? none : 0) << scale;
     }
 }
 

@@ -259,6 +259,14 @@ TEST(onnx_refusals, shapes_of_scale_and_zero_point) {
     });
 }
 
+TEST(onnx_refusals, more_than_2_to_58_elements) {
+    const auto of = [](const dims &x) { return quantize_linear(13, {{float32, x}, {float32, {}}}); };
+    EXPECT_EQ(onnx::lower(of({1 << 29, 1 << 29})).statement.src.dims, (dims {1 << 29, 1 << 29}));
+    expect_refused<bad_shape>(
+            {{of({1 << 29, (1 << 29) + 1}), {"x", "at most 2^58 elements", "shape [536870912, 536870913]"}},
+                    {of({(1LL << 58) + 1}), {"x", "at most 2^58 elements", "shape [288230376151711745]"}}});
+}
+
 TEST(onnx_refusals, names_that_cannot_be_printed) {
     using namespace std::string_literals;
     auto n = right_quantize(28, {{"ax\0is"s, 1}});

@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "kernels/native/implementation.hpp"
+#include "parallel/executor.hpp"
+#include "quantization/environment.hpp"
 #include "support/random.hpp"
 
 namespace {
@@ -75,6 +78,51 @@ TEST(streamed, codes_of_groups_may_lie_at_any_byte) {
                     const auto s = random_sample(random, q, parameters::tame);
                     ASSERT_NO_FATAL_FAILURE(expect_right_at(offset, s, false)) << "group of " << group;
                 }
+}
+
+std::atomic<int> fences = 0;
+
+/// Runs a statement in four parts, one after the other. Each must end with a fence, which orders its stores before
+/// whatever tells other threads that the part is done.
+void expect_fences_behind_parts(const sample &drawn) {
+    static const parallel::executor checking {[] { return 4; },
+            [](int parts, void (*function)(const void *body, int index), const void *body) {
+                EXPECT_EQ(parts, 4);
+                for (int index = 0; index < parts; ++index) {
+                    fences = 0;
+                    function(body, index);
+                    EXPECT_GT(fences, 0) << "part " << index;
+                }
+            },
+            1};
+    const parallel::scoped_executor executor(checking);
+    const kernels::settings s {environment::usable_features(), 0};
+    auto loops = kernels::native::loops_for(s.available);
+    loops.fence = [] { ++fences; };
+    const auto &q = drawn.q;
+    const auto statement = q.computed ? kernels::native::implement_computed(q, s, loops)
+                                      : kernels::native::implement(q, canonicalize(q), s, loops);
+    guarded_sample guarded(drawn);
+    EXPECT_TRUE(guarded.computed_right_by([&](const arguments &args) { statement->run(args); }));
+}
+
+TEST(streamed, parts_end_with_a_fence) {
+    using enum data_type;
+    random_source random(1);
+    for (const auto &q : {statement_of(direction::quantize, f32, u8, {256, 1024}, {256, 1024}),
+                 statement_of(direction::dequantize, f32, s8, {4096, 64}, {1, 64})})
+        expect_fences_behind_parts(random_sample(random, q, parameters::tame));
+    // Groups are computed by loops of their own. Rare ones, such as those with a NaN, are statements again.
+    auto q = statement_of(direction::quantize, f32, s8, {4096, 32}, {1, 32});
+    q.rule = numerics::onnx;
+    q.computed = scale_rule {};
+    q.saturate = true;
+    std::vector<float> ordinary(std::size_t {4096} * 32);
+    for (std::size_t i = 0; i < ordinary.size(); ++i)
+        ordinary[i] = static_cast<float>(i % 251) + 1;
+    oracle::inputs in;
+    in.src = bytes_of(ordinary);
+    expect_fences_behind_parts({q, in});
 }
 
 } // namespace
