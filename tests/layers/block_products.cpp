@@ -15,6 +15,7 @@
 #include "layers/gemm/weight_only/weight_only_product.hpp"
 #include "oracle/layers.hpp"
 #include "parallel/executor.hpp"
+#include "support/guarded_buffer.hpp"
 #include "support/random.hpp"
 #include "support/sampling.hpp"
 #include "support/tested_sets.hpp"
@@ -137,7 +138,11 @@ class block_products : public testing::TestWithParam<tested_loop> {
   protected:
     std::vector<float> run(const sample &s) {
         std::vector<std::byte> data;
-        const block_product product(s.weights(data), *GetParam().code);
+        auto weights = s.weights(data);
+        test::guarded_buffer guarded(data.size(), test::guarded_buffer::place::at_back);
+        guarded.fill(data);
+        weights.data = guarded.data();
+        const block_product product(weights, *GetParam().code);
         std::vector<float> y(static_cast<std::size_t>(s.rows * s.y_stride()), untouched);
         product.run({s.x.data(), s.rows, s.x_stride()}, y.data(), s.y_stride(), memory_);
         return y;

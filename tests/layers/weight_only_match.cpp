@@ -61,6 +61,14 @@ TEST(weight_only_match, weight_only_weights_have_scales_of_all_of_columns_rows_o
         EXPECT_EQ(w.scales,
                 is_transposed ? (std::vector<float> {0, 2, 4, 6, 8, 1, 3, 5, 7, 9})
                               : (std::vector<float> {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+
+        b.add_floats("s", is_transposed ? dims {3, 2} : dims {2, 3}, 0);
+        b.add_bytes("z", is_transposed ? dims {3, 2} : dims {2, 3}, 8);
+        b.g.nodes.front().attributes[column_group] = std::int64_t {2}; // the third group has one column
+        w = weight_only_of(b).weights;
+        EXPECT_EQ((dims {w.block, w.scale_columns, w.column_group}), (dims {3, 3, 2}));
+        EXPECT_EQ(w.scales,
+                is_transposed ? (std::vector<float> {0, 2, 4, 1, 3, 5}) : (std::vector<float> {0, 1, 2, 3, 4, 5}));
     }
 }
 

@@ -350,6 +350,17 @@ class OfDequantizeLinear(unittest.TestCase):
                 compute = by_integers if rows else by_floats
                 assert_same(given, compute(x, differences, scales(of), of))
 
+    def test_the_rows_of_a_repeated_scale(self):
+        """Where the session leaves them open, as many as leave the fewest rows of the last block empty, 256 at most."""
+        if VERSION < (1, 25):
+            self.skipTest("ONNX Runtime repeats no scales")
+        prepare = lambda settings: settings.add_session_config_entry("session.qdq_matmulnbits_block_size", "-1")
+        for inner, rows in ((16, 16), (24, 16), (40, 16), (96, 32), (512, 256)):
+            m, differences, scales = self.make(T.INT8, 0, inner=inner)
+            x = np.random.default_rng(inner).standard_normal((3, inner)).astype(F)
+            with self.subTest(inner=inner):
+                assert_same(run(m, {"x": x}, prepare=prepare)[0], by_integers(x, differences, scales(rows), rows))
+
     def test_the_option_for_layers_of_blocks(self):
         """Also where ONNX Runtime makes no MatMulNBits: of transposed weights, or before a Relu."""
         x = np.random.default_rng(7).standard_normal((3, 96)).astype(F)

@@ -191,6 +191,27 @@ TEST(graph_calls_refusals, engine_of_compile_must_be_cpu) {
             dnnl_invalid_arguments, q + "expected engine kind cpu, given gpu"));
 }
 
+TEST(graph_calls_refusals, partitions_of_onednn_are_named_by_their_ops) {
+    const lt a = f32(0, {2, 2}), b = f32(1, {2, 2}), product = f32(2, {2, 2}), y = f32(3, {2, 2});
+    const auto expect_named = [&](dg::partition::policy policy) {
+        dg::graph graph(dg::engine::kind::cpu);
+        graph.add_op(dg::op(5, kind::MatMul, {a, b}, {product}, "m"));
+        graph.add_op(dg::op(6, kind::ReLU, {product}, {y}, "r"));
+        graph.finalize();
+        const auto partition = graph.get_partitions(policy).at(0);
+        std::string message;
+        try {
+            dg::core::compile(*partition.get(), 0, nullptr, 0, nullptr, nullptr, dnnl_gpu);
+        } catch (const dnnl::error &e) {
+            message = e.what();
+        }
+        const std::string ops = partition.get_ops().size() == 1 ? " (op 5)" : " (ops 5, 6)"; // where oneDNN fuses them
+        EXPECT_NE(message.find(ops + ": expected engine kind cpu, given gpu"), std::string::npos) << message;
+    };
+    expect_named(dg::partition::policy::fusion);
+    expect_named(dg::partition::policy::debug);
+}
+
 TEST(graph_calls_refusals, engine_is_refused_when_empty_at_compile) {
     const dynamic_op op;
     EXPECT_TRUE(fails([&] { partition_of(op.make()).compile(op.inputs(), {op.dst}, dg::engine()); },
