@@ -64,6 +64,23 @@ TEST(convolutions, by_weights_whose_zero_points_are_no_bytes) {
         }
 }
 
+TEST(convolutions, may_have_many_filters) {
+    constexpr std::int64_t many = 1 << 22; // the weights are as many, fewer than the limit of 2^44, its square
+    program p;
+    const lt x = u8(0, {1, 1, 1}), w = s8(10, {many, 1, 1}), one = f32(1, {1});
+    const lt x_real = f32(3, {1, 1, 1}), w_real = f32(13, {many, 1, 1});
+    p.y = f32(20, {1, many, 1});
+    dg::op convolution(102, kind::Convolution, {x_real, w_real}, {p.y}, "conv");
+    convolution.set_attr(attr::strides, numbers {1}).set_attr(attr::dilations, numbers {1});
+    convolution.set_attr(attr::pads_begin, numbers {0}).set_attr(attr::pads_end, numbers {0});
+    convolution.set_attr<std::string>(attr::weights_format, "OIX").set_attr<std::string>(attr::data_format, "NCX");
+    p.ops = {{100, kind::DynamicDequantize, {x, one}, {x_real}, "dx"},
+            {101, kind::DynamicDequantize, {w, one}, {w_real}, "dw"}, convolution};
+    p.give(x, std::vector<std::uint8_t> {3}).give(one, floats {2});
+    p.give(w, std::vector<std::int8_t>(many, 5));
+    EXPECT_EQ(layer_gives(p), floats(many, 60)); // 3 2 5 2
+}
+
 TEST(convolutions, have_scales_by_image) {
     for (const bool is_ncx : {false, true}) {
         small_convolution p(is_ncx);
