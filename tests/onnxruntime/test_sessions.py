@@ -149,6 +149,10 @@ class Inference(unittest.TestCase):
         for x in (np.zeros((6, 4), np.float32), np.zeros((4, 6), np.float32)):
             self.assertEqual(run(m, {"x": x}, library=True)[0].shape, (2, 3, 4))
 
+    def test_dims_of_0(self):
+        m = model([quantize()], {"x": (FLOAT, [0, 3])}, {"y": (UINT8, None)}, 13, self.CONSTANTS)
+        self.assertEqual(session(m, library=True).get_outputs()[0].shape, [0, 3])
+
     def test_scalars(self):
         z = self.followed_by(helper.make_node("Shape", ["y"], ["z"]), np.array(3, np.float32), [])
         self.assertEqual(z.shape, (0,))
