@@ -270,7 +270,7 @@ class Definition(unittest.TestCase):
 
     def test_what_is_as_fast_there_is_left(self):
         for columns, rows, bits, level, reason in (
-                (31, None, 4, 4, "few columns"), (32, None, 4, 4, ""), (31, None, 8, 0, ""), (64, 64, 4, 0, "many rows"), (64, 63, 4, 0, ""),
+                (31, None, 4, 4, "few columns"), (32, None, 4, 4, ""), (56, None, 4, 4, "few columns"), (57, None, 4, 4, ""), (31, None, 8, 0, ""), (64, 64, 4, 0, "many rows"), (64, 63, 4, 0, ""),
                 (64, 64, 8, 0, ""), (64, 4096, 4, 4, ""), (64, None, 4, 0, "")):
             node = Node(np.random.default_rng(13), 64, columns, bits, 32, level)
             m = onnx.load_from_string(node.model())
