@@ -48,8 +48,8 @@ using signed_bytes [[gnu::vector_size(16)]] = std::int8_t;
 [[gnu::always_inline]] inline std::array<std::int32_t, 16> widen(const bytes &q) {
     using halves [[gnu::vector_size(32)]] = std::int16_t;
     using integers [[gnu::vector_size(64)]] = std::int32_t;
-    const auto wide =
-            __builtin_convertvector(__builtin_convertvector(reinterpret_cast<const signed_bytes &>(q), halves), integers);
+    const auto wide = __builtin_convertvector(
+            __builtin_convertvector(reinterpret_cast<const signed_bytes &>(q), halves), integers);
     std::array<std::int32_t, 16> result;
     std::memcpy(result.data(), &wide, sizeof wide);
     return result;
