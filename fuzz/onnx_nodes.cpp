@@ -82,22 +82,22 @@ onnx::node draw_node(random_source &random) {
 
 /// The parameter of element i, as the specification of QuantizeLinear states it for rows, blocks and single scales.
 std::int64_t parameter_by_definition(const onnx::node &n, std::int64_t i) {
-    const auto &shape = n.inputs[0].shape, &scales = n.inputs[1].shape;
+    const auto &shape = n.inputs[0].shape, &counts = n.inputs[1].shape;
     const auto attribute_of = [&](const char *name, std::int64_t otherwise) {
         const auto found = std::ranges::find(n.attributes, name, &onnx::attribute::name);
         return found == n.attributes.end() ? otherwise : found->i;
     };
-    if (std::ranges::count(scales, 1) == std::ssize(scales)) return 0;
+    if (std::ranges::count(counts, 1) == std::ssize(counts)) return 0;
     auto axis = attribute_of("axis", 1);
     if (axis < 0) axis += std::ssize(shape);
     dims index(shape.size());
     for (std::size_t d = shape.size(); d-- > 0; i /= shape[d])
         index[d] = i % shape[d];
-    if (scales.size() == 1 && attribute_of("block_size", 0) == 0) return index[static_cast<std::size_t>(axis)];
+    if (counts.size() == 1 && attribute_of("block_size", 0) == 0) return index[static_cast<std::size_t>(axis)];
     index[static_cast<std::size_t>(axis)] /= attribute_of("block_size", 1);
     std::int64_t parameter = 0;
-    for (std::size_t d = 0; d < scales.size(); ++d)
-        parameter = parameter * scales[d] + index[d];
+    for (std::size_t d = 0; d < counts.size(); ++d)
+        parameter = parameter * counts[d] + index[d];
     return parameter;
 }
 
