@@ -31,7 +31,7 @@ using words [[gnu::vector_size(32)]] = std::uint16_t;
     std::memcpy(&v, x, sizeof v);
     v *= by;
     const integers q = 1 - (v >= 0.5F) + (v <= -0.5F); // true is -1
-    return __builtin_convertvector(q, bytes);
+    return __builtin_convertvector(__builtin_convertvector(q, words), bytes); // as widen() does
 }
 
 /// 1 / d; 0 if d is 0 or so small that this overflows.
