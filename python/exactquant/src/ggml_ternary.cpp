@@ -30,7 +30,7 @@ using words [[gnu::vector_size(32)]] = std::uint16_t;
     floats v;
     std::memcpy(&v, x, sizeof v);
     v *= by;
-    const integers q = 1 - (v >= 0.5F) + (v <= -0.5F); // true is -1
+    const integers q = 1 - (v >= 0.5F) + (v <= -0.5F);                        // true is -1
     return __builtin_convertvector(__builtin_convertvector(q, words), bytes); // as widen() does
 }
 
