@@ -17,10 +17,13 @@ constexpr signature operators[] = {{"QuantizeLinear", ""}, {"DequantizeLinear", 
         {"ExtendedQuantizeLinear", "com.amd.quark"}, {"ExtendedDequantizeLinear", "com.amd.quark"},
         {"DynamicQuantizeLinear", "dynquant"}, {"QuantizeLinear", "ai.onnx"}, {"QuantizeLinear", "com.microsoft"}};
 
+/// A few have more dims than a statement, so that they merge.
 dims draw_shape(random_source &random) {
-    dims shape(static_cast<std::size_t>(random.within(0, 4)));
+    const auto drawn = random.within(0, 255);
+    const bool is_long = drawn >= 230;
+    dims shape(static_cast<std::size_t>(is_long ? max_rank + 1 + drawn % 3 : drawn % 5));
     for (auto &extent : shape)
-        extent = random.chance(4) ? random.within(-2, 0) : random.within(1, 9);
+        extent = random.chance(4) ? random.within(-2, 0) : random.within(1, is_long ? 2 : 9);
     return shape;
 }
 
