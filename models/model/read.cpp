@@ -201,7 +201,7 @@ graph read(std::string_view bytes, const std::string &folder) {
         refuse(status::invalid_arguments, "expected at most 2147483647 bytes, given ", bytes.size());
     graph g;
     {
-        // Of an arena: protobuf's own messages lose what they have made where an allocation fails.
+        // An arena owns the message: protobuf's own lose what they have made where an allocation fails.
         google::protobuf::Arena arena;
         auto &model = *google::protobuf::Arena::CreateMessage<file::Model>(&arena);
         if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))

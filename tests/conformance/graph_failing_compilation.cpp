@@ -7,7 +7,7 @@
 namespace dynquant::test {
 namespace {
 
-/// As the library's functions report it.
+/// The library's functions report it so.
 bool is_out_of_memory(const dnnl::error &e) {
     return e.status == dnnl_out_of_memory;
 }

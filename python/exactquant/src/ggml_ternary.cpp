@@ -40,7 +40,7 @@ using words [[gnu::vector_size(32)]] = std::uint16_t;
     return by <= std::numeric_limits<float>::max() ? by : 0;
 }
 
-/// Of TQ1_0 five codes are a byte: digits of base 3 make a number below 243, and the byte is its 256 / 243 fold,
+/// TQ1_0 keeps five codes in a byte: digits of base 3 make a number below 243, and the byte is its 256 / 243 fold,
 /// rounded up. Read back, the integral part of 3 / 256 of the byte is the first digit, and the rest has the others.
 [[gnu::always_inline]] inline bytes scaled(const bytes &number) {
     return __builtin_convertvector((__builtin_convertvector(number, words) * 256 + 242) / 243, bytes);
