@@ -48,6 +48,9 @@ TEST_F(dqbench_program_refusals, verify_refuses_wrong_command_lines) {
         for (const char each : {'a', '('})
             expect_refused("verify '" + option + "=" + std::string(30000, each) + "'",
                     option + pattern + " of at most 1000 characters, given one of 30000");
+        // 2^64 + 2 would be 2.
+        expect_refused("verify '" + option + "=a{18446744073709551618}'",
+                option + pattern + " with numbers of at most 9 digits, given 'a{18446744073709551618}'");
     }
     // A matcher that backtracks would take a second for each cell.
     expect_refused("verify --list '--only=(.|.)*!'", "--only" + pattern + " that names a cell");
