@@ -95,7 +95,10 @@ std::shared_ptr<const binding> constants::of(port_buffers buffers) const {
 
 layers::constant_weights constants::weights_of(
         port_buffers buffers, std::int64_t matrix, layers::aligned_vector<std::byte> &copy) const {
-    if (!s_.convolution) return {buffers[w_] + s_.w.offset(matrix), s_.w.column_stride, s_.w.row_stride, 0};
+    if (!s_.convolution) {
+        const auto *first = buffers[w_]; // null where no weight is
+        return {first ? first + s_.w.offset(matrix) : first, s_.w.column_stride, s_.w.row_stride, 0};
+    }
     auto w = s_.convolution->weights;
     w.first = buffers[w_];
     if (const auto &strides = s_.convolution->scattered_weights) {
