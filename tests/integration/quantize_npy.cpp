@@ -144,8 +144,10 @@ TEST_F(quantize_npy, writes_nothing_when_an_output_is_unwritable) {
     EXPECT_FALSE(fs::exists(folder / "x.u8.npy")) << "the set is incomplete";
 }
 
+#ifdef MINIMAL // with the Graph API
 TEST_F(quantize_npy, has_a_minimal_program) {
     EXPECT_EQ(succeed("", MINIMAL), "28 0 70 178 250 220 \n");
 }
+#endif
 
 } // namespace
