@@ -266,12 +266,17 @@ class onednn_kernel_refuses_death_test : public testing::Test {
     static bool failed(int status) { return !testing::ExitedWithCode(EXIT_SUCCESS)(status); }
 };
 
-// oneDNN moves the single dim up, reads an extent of 0 in its old place and divides by it.
+// oneDNN moves the single dim up, reads an extent of 0 in its old place and divides by it, which ARM's processors do
+// not mind.
 TEST_F(onednn_kernel_refuses_death_test, a_dense_src_spread_out) {
     auto q = usual({82600});
     q.dst.strides = {4};
     EXPECT_EQ(refusal(q), "a dense src is spread out to a strided dst, and a long one makes oneDNN divide by zero");
+#ifdef __aarch64__
+    EXPECT_EXIT(finish_with_onednn(q), testing::ExitedWithCode(EXIT_SUCCESS), "");
+#else
     EXPECT_EXIT(finish_with_onednn(q), failed, "");
+#endif
 }
 
 // oneDNN writes two entries beyond its table. PyPI's build of 3.2 detects it and aborts; other builds do not.
