@@ -1,7 +1,7 @@
 # Finds dynquant's dependencies: oneTBB (TBB::tbb) and, with DYNQUANT_GRAPH, oneDNN with its Graph API (DNNL::dnnl).
 #
 # find_package looks for oneDNN in dnnl_ROOT, CMAKE_PREFIX_PATH and the system, and then in .deps/, which scripts/setup
-# fills. DYNQUANT_ONEDNN_BUNDLED is set if it is found in .deps/: then dynquant's installation includes oneDNN.
+# fills. DYNQUANT_ONEDNN_BUNDLED is set if it is found in .deps/: then it is a component of the installation.
 
 set(DYNQUANT_ONEDNN_MINIMUM 3.2)
 set(DYNQUANT_DEPS "${PROJECT_SOURCE_DIR}/.deps")

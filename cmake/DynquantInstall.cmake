@@ -1,18 +1,19 @@
-# Installs the library, its headers and the CMake package `dynquant`.
+# Installs by components:
+#   runtime      the libraries
+#   development  headers, the CMake package `dynquant`, pkg-config's files
+#   tools        dqbench, its inputs, and dqmodel
+#   onednn       by its name alone, and if oneDNN is in .deps/: that oneDNN, with Intel's libimf and libintlc
 #
-# How run-time libraries are found:
-# - oneDNN outside this tree: libdynquant's rpath has its folder, unless the loader searches it by default.
-# - oneDNN in .deps/: its files are installed beside dynquant's, because this source tree may be deleted. The prefix can
-#   be moved as a whole: its libraries find each other by $ORIGIN. It works for programs linked by hand (-ldynquant
-#   -ldnnl) and by CMake.
-# oneTBB always comes from the system: a process must load exactly one.
+# How run-time libraries are found: libdynquant's rpath has oneDNN's folder, unless the loader searches it by default, and
+# before it that of the component onednn, by $ORIGIN, so that the prefix can be moved. It works for programs that CMake
+# links, and by hand (-ldynquant -ldnnl). oneTBB always comes from the system: a process must load exactly one.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 # Runs before the other rules, as they run in the order of their statements. Without a target of the list, cmake would
 # stop at its file, after it has installed others.
 define_property(GLOBAL PROPERTY DYNQUANT_INSTALLED BRIEF_DOCS "The files of the targets that are installed")
-install(SCRIPT "${PROJECT_BINARY_DIR}/check_built_$<CONFIG>.cmake")
+install(SCRIPT "${PROJECT_BINARY_DIR}/check_built_$<CONFIG>.cmake" ALL_COMPONENTS)
 
 # dynquant_check_before_install(): called last, when all targets are known.
 function(dynquant_check_before_install)
@@ -31,55 +32,100 @@ endif()
 ")
 endfunction()
 
-# dynquant_install_target(<target> <install option>...): install(TARGETS) of one target.
+# dynquant_install_target(<target> [EXPORT <name>] [INCLUDES DESTINATION <folder>]): a library or a tool
 function(dynquant_install_target target)
-    install(TARGETS ${target} ${ARGN})
+    install(TARGETS ${target} ${ARGN}
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT development
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
+        RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
     set_property(GLOBAL APPEND_STRING PROPERTY DYNQUANT_INSTALLED " [[$<TARGET_FILE:${target}>]]")
 endfunction()
 
-function(dynquant_install target)
-    if(DYNQUANT_ONEDNN_BUNDLED)
-        # oneDNN's package files must be in lib/, even if CMAKE_INSTALL_LIBDIR is another folder.
-        set(onednn_lib "${CMAKE_INSTALL_PREFIX}/lib")
-        cmake_path(RELATIVE_PATH onednn_lib BASE_DIRECTORY "${CMAKE_INSTALL_FULL_LIBDIR}")
-        set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN/${onednn_lib}")
-        install(DIRECTORY "${DYNQUANT_DEPS}/include" "${DYNQUANT_DEPS}/lib" "${DYNQUANT_DEPS}/share" DESTINATION .
-            USE_SOURCE_PERMISSIONS)
-        set(onednn_hint "\${PACKAGE_PREFIX_DIR}")
-    elseif(DYNQUANT_GRAPH)
-        set_target_properties(${target} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
-        set(onednn_hint "${dnnl_DIR}")
+# dynquant_set_run_path(<target> <its folder> <searched folder>...): its rpath: installed folders, relative to its own, and
+# then where oneDNN is now
+function(dynquant_set_run_path target folder)
+    foreach(searched IN LISTS ARGN)
+        cmake_path(RELATIVE_PATH searched BASE_DIRECTORY "${folder}")
+        list(APPEND run_path "$ORIGIN/${searched}")
+    endforeach()
+    list(TRANSFORM run_path REPLACE "/\\.$" "")
+    list(REMOVE_DUPLICATES run_path)
+    if(DYNQUANT_ONEDNN_BUNDLED) # CMake takes no link path inside a source tree
+        list(APPEND run_path "${DYNQUANT_DEPS}/lib")
     endif()
+    set_target_properties(${target} PROPERTIES INSTALL_RPATH "${run_path}" INSTALL_RPATH_USE_LINK_PATH "${DYNQUANT_GRAPH}")
+endfunction()
+
+# dynquant_install_pkg_config(<name> <description> <library> [<requires>])
+function(dynquant_install_pkg_config name description library)
+    set(lines
+        "prefix=\${pcfiledir}/${DYNQUANT_PREFIX_FROM_PKG_CONFIG}"
+        "libdir=\${prefix}/${CMAKE_INSTALL_LIBDIR}"
+        "includedir=\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}"
+        "Name: ${name}"
+        "Description: ${description}"
+        "Version: ${PROJECT_VERSION}"
+        "Requires: ${ARGN}"
+        "Libs: -L\${libdir} -l${library}")
+    list(JOIN lines "\n" text)
+    if(DYNQUANT_GRAPH) # oneDNN has no file of pkg-config's. Of system folders pkg-config tells the compiler nothing.
+        string(APPEND text " -L\${prefix}/lib -L$<TARGET_FILE_DIR:DNNL::dnnl> -ldnnl\n"
+            "Cflags: -I\${includedir} -I$<JOIN:${DYNQUANT_ONEDNN_INCLUDE}, -I>\n")
+    else()
+        string(APPEND text "\nCflags: -I\${includedir}\n")
+    endif()
+    string(APPEND text "Libs.private: -ltbb -lstdc++ -lm -ldl\n")
+    file(GENERATE OUTPUT "${PROJECT_BINARY_DIR}/${name}.pc" CONTENT "${text}")
+    install(FILES "${PROJECT_BINARY_DIR}/${name}.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+endfunction()
+
+function(dynquant_install target)
+    set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME development)
+    set(onednn_hint "${dnnl_DIR}")
+    if(DYNQUANT_ONEDNN_BUNDLED)
+        set(folders "${DYNQUANT_DEPS}/include" "${DYNQUANT_DEPS}/lib" "${DYNQUANT_DEPS}/share")
+        install(DIRECTORY ${folders} DESTINATION . USE_SOURCE_PERMISSIONS COMPONENT onednn EXCLUDE_FROM_ALL)
+        set(licence "with Intel's libimf and libintlc, under the Intel End User License Agreement for Developer Tools")
+        install(CODE "message(STATUS \"oneDNN 3.2 is under the Apache License 2.0; it comes ${licence}: \
+share/doc/intel_cmplr_lib_rt/LICENSE.txt\")" COMPONENT onednn EXCLUDE_FROM_ALL)
+        install(CODE "message(STATUS \"oneDNN is not installed: libdynquant loads it from ${DYNQUANT_DEPS}/lib. \
+`cmake --install ${PROJECT_BINARY_DIR} --component onednn`, with the same prefix, installs it, ${licence}.\")" COMPONENT runtime)
+        set(onednn_hint "\${PACKAGE_PREFIX_DIR}" "${dnnl_DIR}")
+    endif()
+    # oneDNN's package files must be in lib/, even if CMAKE_INSTALL_LIBDIR is another folder.
+    dynquant_set_run_path(${target} "${CMAKE_INSTALL_FULL_LIBDIR}" "${CMAKE_INSTALL_PREFIX}/lib")
     dynquant_install_target(${target} EXPORT dynquantTargets INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
     if(TARGET dynquant_onednn_graph)
         dynquant_install_target(dynquant_onednn_graph EXPORT dynquantTargets)
     endif()
     if(TARGET dynquant_onnxruntime) # which no program links, with links by its names of 0.3
-        dynquant_install_target(dynquant_onnxruntime LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+        dynquant_install_target(dynquant_onnxruntime)
         foreach(name dynquant_ort dynquant_ort_ep)
             install(FILES "${PROJECT_BINARY_DIR}/src/${CMAKE_SHARED_MODULE_PREFIX}${name}${CMAKE_SHARED_MODULE_SUFFIX}"
-                DESTINATION ${CMAKE_INSTALL_LIBDIR})
+                DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime)
         endforeach()
     endif()
+    set(absent "")
     if(NOT DYNQUANT_GRAPH)
-        foreach(header graph model newer_names)
-            list(APPEND left_out PATTERN "${header}.hpp" EXCLUDE)
-        endforeach()
+        list(APPEND absent graph newer_names)
     endif()
+    if(NOT TARGET dynquant_model)
+        list(APPEND absent model)
+    endif()
+    list(TRANSFORM absent REPLACE "(.+)" "PATTERN;\\1.hpp;EXCLUDE")
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/dynquant" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN "*.hpp" ${left_out})
-    install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION ${CMAKE_INSTALL_DOCDIR})
+        FILES_MATCHING PATTERN "*.hpp" ${absent})
+    install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/NOTICE" DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
 
     set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/dynquant)
-    if(TARGET dynquant_model) # the package's component `model`; finds libdynquant by $ORIGIN
-        get_target_property(run_path ${target} INSTALL_RPATH)
-        get_target_property(use_link_path ${target} INSTALL_RPATH_USE_LINK_PATH)
-        set_target_properties(dynquant_model PROPERTIES INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH "${use_link_path}")
-        if(run_path)
-            set_property(TARGET dynquant_model APPEND PROPERTY INSTALL_RPATH "${run_path}")
-        endif()
+    cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig"
+        OUTPUT_VARIABLE DYNQUANT_PREFIX_FROM_PKG_CONFIG)
+    dynquant_install_pkg_config(dynquant "${PROJECT_DESCRIPTION}" dynquant)
+    if(TARGET dynquant_model) # the package's component `model`
+        dynquant_set_run_path(dynquant_model "${CMAKE_INSTALL_FULL_LIBDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}" "${CMAKE_INSTALL_PREFIX}/lib")
         dynquant_install_target(dynquant_model EXPORT dynquantModelTargets)
         install(EXPORT dynquantModelTargets NAMESPACE dynquant:: DESTINATION ${package_dir})
+        dynquant_install_pkg_config(dynquant-model "Runs quantized ONNX models by dynquant" dynquant_model dynquant)
     endif()
     install(EXPORT dynquantTargets NAMESPACE dynquant:: DESTINATION ${package_dir})
     configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/dynquantConfig.cmake.in"
@@ -91,18 +137,12 @@ function(dynquant_install target)
         "${PROJECT_BINARY_DIR}/dynquantConfigVersion.cmake" DESTINATION ${package_dir})
 endfunction()
 
-# dynquant_install_tool(<target>): installs a program whose rpath is the library folder, relative to its own.
 function(dynquant_install_tool target)
-    cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_LIBDIR BASE_DIRECTORY "${CMAKE_INSTALL_FULL_BINDIR}" OUTPUT_VARIABLE lib)
-    set(run_path "$ORIGIN/${lib}")
-    if(DYNQUANT_ONEDNN_BUNDLED)
-        set(onednn_lib "${CMAKE_INSTALL_PREFIX}/lib")
-        cmake_path(RELATIVE_PATH onednn_lib BASE_DIRECTORY "${CMAKE_INSTALL_FULL_BINDIR}")
-        list(APPEND run_path "$ORIGIN/${onednn_lib}")
-        list(REMOVE_DUPLICATES run_path)
-    else()
-        set_target_properties(${target} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
-    endif()
-    set_target_properties(${target} PROPERTIES INSTALL_RPATH "${run_path}")
-    dynquant_install_target(${target} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    dynquant_set_run_path(${target} "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}" "${CMAKE_INSTALL_PREFIX}/lib")
+    dynquant_install_target(${target})
 endfunction()
+
+# `cmake --build <folder> --target uninstall`
+if(PROJECT_IS_TOP_LEVEL)
+    add_custom_target(uninstall COMMAND "${CMAKE_COMMAND}" "-DBUILD=${PROJECT_BINARY_DIR}" -P "${CMAKE_CURRENT_LIST_DIR}/uninstall.cmake")
+endif()
