@@ -246,6 +246,15 @@ class Refusals(unittest.TestCase):
         refused(ValueError, "x: expected a last dimension whose codes of 4 bits fill bytes, given shape (2, 3)", q, x[:, :3], 1.0, dtype="int4")
         numpy.testing.assert_array_equal(x, 1)
 
+    def test_a_block_larger_than_any_tensor(self):
+        """The sum of its size and an extent overflowed: there was no room for the scales that were written."""
+        x = ordinary(64, 4)
+        for size in (2**62, 2**63 - 1):
+            for got, expected in zip(exactquant.quantize_dynamic(x, "uint8", axis=1, block_size=size), exactquant.quantize_dynamic(x, "uint8", axis=1, block_size=4)):
+                numpy.testing.assert_array_equal(got, expected)
+            numpy.testing.assert_array_equal(exactquant.quantize(x, numpy.full((64, 1), 0.5, F32), dtype="int8", axis=1, block_size=size),
+                                             exactquant.quantize(x, 0.5, dtype="int8"))  # fmt: skip
+
 
 class Threads(unittest.TestCase):
     def test_any_number_has_the_same_bits(self):

@@ -5,6 +5,8 @@
 #include <functional>
 #include <unordered_map>
 
+#include "elements/ceil_div.hpp"
+
 namespace exactquant {
 namespace {
 
@@ -88,7 +90,7 @@ blocks blocks_along(const granularity &of, const dims &x) {
     if (of.block_size == 0) return {dynquant::per_channel(x, *of.axis), {x[axis]}};
     blocks result {dims(x.size(), 1), x};
     result.block[axis] = of.block_size;
-    result.extents[axis] = (x[axis] + of.block_size - 1) / of.block_size;
+    result.extents[axis] = dynquant::ceil_div(x[axis], of.block_size);
     return result;
 }
 
