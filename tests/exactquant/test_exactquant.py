@@ -9,6 +9,7 @@ import sys
 import threading
 import unittest
 import unittest.mock
+import warnings
 
 import exactquant
 import ml_dtypes
@@ -48,9 +49,9 @@ class Layouts(unittest.TestCase):
     def test_refused_scales(self):
         for message, f, arguments in (
             (r"scale: expected 2 dimensions, given shape \(3,\)", exactquant.swizzle_scales, [numpy.zeros(3, numpy.uint8)]),
-            (r"scale: expected 1 dimension, given shape \(1, 1\)", exactquant.unswizzle_scales, [numpy.zeros((1, 1), numpy.uint8), 1, 1]),
-            ("scale: expected 512 of .2, 3., in tiles of 128 by 4, given 6", exactquant.unswizzle_scales, [numpy.zeros(6, numpy.uint8), 2, 3]),
-            ("rows, columns: expected 0 or more, given -1, 3", exactquant.unswizzle_scales, [numpy.zeros(6, numpy.uint8), -1, 3]),
+            (r"swizzled: expected 1 dimension, given shape \(1, 1\)", exactquant.unswizzle_scales, [numpy.zeros((1, 1), numpy.uint8), 1, 1]),
+            ("swizzled: expected 512 of .2, 3., in tiles of 128 by 4, given 6", exactquant.unswizzle_scales, [numpy.zeros(6, numpy.uint8), 2, 3]),
+            ("rows: expected 0 or more, given -1", exactquant.unswizzle_scales, [numpy.zeros(6, numpy.uint8), -1, 3]),
         ):
             with self.assertRaisesRegex(ValueError, message):
                 f(*arguments)
@@ -246,6 +247,7 @@ class Refusals(unittest.TestCase):
         refused(ValueError, "x: expected a last dimension whose codes of 4 bits fill bytes, given shape (2, 3)", q, x[:, :3], 1.0, dtype="int4")
         numpy.testing.assert_array_equal(x, 1)
 
+
     def test_a_block_larger_than_any_tensor(self):
         """The sum of its size and an extent overflowed: there was no room for the scales that were written."""
         x = ordinary(64, 4)
@@ -254,6 +256,67 @@ class Refusals(unittest.TestCase):
                 numpy.testing.assert_array_equal(got, expected)
             numpy.testing.assert_array_equal(exactquant.quantize(x, numpy.full((64, 1), 0.5, F32), dtype="int8", axis=1, block_size=size),
                                              exactquant.quantize(x, 0.5, dtype="int8"))  # fmt: skip
+
+    def test_arrays_that_state_their_memory_themselves(self):
+        class Stated:
+            def __init__(self, interface: object) -> None:
+                self.__array_interface__ = interface
+
+        class Exported:
+            def __init__(self, array: numpy.ndarray) -> None:
+                self.array = array
+
+            def __dlpack__(self, **named: object) -> object:
+                return self.array.__dlpack__(**named)
+
+            def __dlpack_device__(self) -> tuple[int, int]:
+                return self.array.__dlpack_device__()
+
+        x = ordinary(4, 6)
+        interface, expected = x.T.__array_interface__, exactquant.quantize(x.T, 0.5, dtype="int8")
+        numpy.testing.assert_array_equal(exactquant.quantize(Stated(interface), 0.5, dtype="int8"), expected)
+        numpy.testing.assert_array_equal(exactquant.quantize(Exported(x.T), 0.5, dtype="int8"), expected)
+        for changed, wanted in (
+            ({"shape": ("a", 2)}, "integers as shape"), ({"shape": [6, 4]}, "a tuple as shape"), ({"shape": (-6, 4)}, "extents of 0 or more"),
+            ({"strides": (4,)}, "as many strides as extents"), ({"data": None}, "a tuple as data"), ({"data": (1, 2, 3)}, "an address and whether it is read-only as data"),
+            ({"typestr": 4}, "a typestr such as '<f4'"), ({"typestr": "<f"}, "a typestr such as '<f4'"),
+        ):  # fmt: skip
+            self.refused(TypeError, f"x: expected {wanted} in its __array_interface__", exactquant.quantize, Stated(interface | changed), 0.5, dtype="int8")
+        self.refused(TypeError, "x: expected a dict in its __array_interface__", exactquant.quantize, Stated(3), 0.5, dtype="int8")
+        elements = "x: expected elements of float32, float16, bfloat16, or of a type of codes, in this machine's byte order, given Stated"
+        self.refused(TypeError, elements, exactquant.quantize, Stated(interface | {"typestr": ">f4"}), 0.5, dtype="int8")
+        lies = Stated(interface | {"typestr": "<f2"})
+        lies.dtype = numpy.dtype(F32)
+        self.refused(TypeError, elements + " of float32", exactquant.quantize, lies, 0.5, dtype="int8")
+        out = numpy.zeros((6, 4), numpy.int8)
+        out.flags.writeable = False
+        refusal = "out: expected an array that can be written, given one that is read-only"
+        self.refused(ValueError, refusal, exactquant.quantize, x.T, 0.5, dtype="int8", out=Exported(out))
+
+    def test_what_was_no_message(self):
+        x = ordinary(2, 8)
+        refused, text = self.refused, 'dtype: expected a type such as "int8" or "float8_e4m3fn", given a name that is no text'
+        named = type("named", (), {"__name__": 3})()
+        for dtype in ("\ud800", named):
+            refused(ValueError, text, exactquant.quantize, x, 1.0, dtype=dtype)
+        refused(ValueError, "x: expected strides of 0 or more, given -4 bytes", exactquant.quantize, x[:, ::-1], 1.0, dtype="int8")
+        refused(ValueError, "count: expected 0 or more, given -1", exactquant.set_threads, count=-1)
+        refused(TypeError, "x: expected an array: NumPy's, torch's, or what has __dlpack__, given list", exactquant.int8_per_token, [1.0])
+        refused(TypeError, "zero_point: expected an array: NumPy's, torch's, or what has __dlpack__, given module of <class 'numpy.dtype'>", exactquant.quantize, x, 1.0, numpy, dtype="int8")
+        refused(ValueError, "packed: expected bytes that codes of 4 bits fill, given shape ()", exactquant.unpack, numpy.uint8(1), "int4")
+        swizzled = numpy.zeros(0, numpy.uint8)
+        refused(TypeError, "rows: expected an integer, given float", exactquant.unswizzle_scales, swizzled, 1.5, 0)
+        refused(ValueError, f"rows: expected 0 or more, up to {2**48}, given {2**70}", exactquant.unswizzle_scales, swizzled, 2**70, 0)
+        refused(TypeError, "b: expected real numbers, given <U1", exactquant.error, [1], ["a"])
+        refused(ValueError, "first: expected 'low' or 'high', given array([1, 2])", exactquant.pack, numpy.zeros(2, numpy.uint8), "int4", first=numpy.array([1, 2]))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.assertEqual(exactquant.error([1e300], [-1e300])["largest"], 2e300)
+
+    def test_a_type_of_ml_dtypes_that_is_packed(self):
+        """Its arrays have a byte for each code, so that a view of packed bytes as one has other codes."""
+        q = exactquant.quantize(numpy.ones((2, 8), F32), 1.0, dtype=ml_dtypes.int4)
+        self.assertEqual((q.dtype, q.tolist()), (numpy.uint8, [[0x11] * 4] * 2))
 
 
 class Threads(unittest.TestCase):

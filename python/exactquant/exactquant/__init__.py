@@ -1,14 +1,15 @@
 """Exact and fast quantization of tensors on CPUs.
 
 Arrays are NumPy's, torch's, or anything that has ``__dlpack__`` or ``__array_interface__``; none is copied. x has elements of
-float32, float16 or bfloat16, in any order that strides describe. Results have the bits that the formulas below say, on every
-processor and by every number of threads.
+float32, float16 or bfloat16, in any order that strides of 0 or more describe. Results have the bits that the formulas below say,
+on every processor and by every number of threads.
 
 Types of codes are named as ml_dtypes names them: int8, uint8, int16, uint16, int32, uint32, int4, uint4, int2, uint2,
 float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu, float6_e2m3fn, float6_e3m2fn, float4_e2m1fn. NumPy
 has no type of 8-bit floats and none of less than a byte. Their codes are uint8, unless the type is given as ml_dtypes', or
 torch's: "float8_e4m3fn" gives uint8, ``ml_dtypes.float8_e4m3fn`` gives arrays of it. Codes of less than a byte are packed along
-the last dimension, the first in the lowest bits, as ONNX packs them; the last dimension must fill bytes. bfloat16 is uint16 likewise.
+the last dimension, in uint8 whoever names their type, the first in the lowest bits, as ONNX packs them; the last dimension must
+fill bytes. bfloat16 is uint16 likewise.
 
 Scales and zero points are shared along an axis in one of these ways:
 

@@ -5,18 +5,19 @@ from typing import Any
 from ._core import dequantize, quantize_dynamic
 
 _MX_RULES = "floor", "ceil", "even", "rceil"
+_ROW = 2**63 - 1  # a block of any row
 _ELEMENTS = {"e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2", "e2m3": "float6_e2m3fn", "e3m2": "float6_e3m2fn"}
 
 
 def _mx(x: Any, dtype: str, rule: str, axis: int, block_size: int, out: Any, threads: int) -> tuple[Any, ...]:
-    if rule not in _MX_RULES:
+    if not isinstance(rule, str) or rule not in _MX_RULES:
         raise ValueError(f"rule: expected one of {', '.join(map(repr, _MX_RULES))}, given {rule!r}")
     codes, scale, _ = quantize_dynamic(x, dtype, axis=axis, block_size=block_size, preset=f"mx_{rule}", out=out, threads=threads)
     return codes, scale
 
 
 def _element(name: str, *known: str) -> str:
-    if name not in known:
+    if not isinstance(name, str) or name not in known:
         raise ValueError(f"element: expected one of {', '.join(map(repr, known))}, given {name!r}")
     return _ELEMENTS[name]
 
@@ -105,8 +106,7 @@ def int8_per_token(x: Any, *, preset: str = "vllm", out: Any = None, threads: in
     >>> codes.tolist(), scale.tolist()
     ([[127, -1], [0, 127]], [[1.0], [2.0]])
     """
-    extent = max(x.shape[-1], 1) if len(x.shape) > 0 else 1
-    codes, scale, _ = quantize_dynamic(x, "int8", axis=-1, block_size=extent, preset=preset, out=out, threads=threads)
+    codes, scale, _ = quantize_dynamic(x, "int8", axis=-1, block_size=_ROW, preset=preset, out=out, threads=threads)
     return codes, scale
 
 

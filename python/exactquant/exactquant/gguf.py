@@ -52,12 +52,12 @@ IQ4_XS  136 x = d * (scale - 32) * value, for 32
 Those with IQ1, IQ2 and IQ3 in their names, whose tables are large, are in neither function.
 """
 
-import operator
 import typing
 
 import numpy
 
 from ._core import ggml_dequantize, ggml_quantize, ggml_types
+from .arguments import array_of, whole_number
 
 _PLAIN = {"F32": numpy.float32, "F16": numpy.float16}
 _BLOCKS: dict[str, tuple[int, int, bool]] = ggml_types()  # elements, bytes, whether it can be quantized to
@@ -78,16 +78,6 @@ def _checked_last(shape: tuple[int, ...], fills: int, what: str, unit: str) -> i
     if not shape or shape[-1] % fills:
         raise ValueError(f"{what}: expected a last dimension of {fills} {unit} times any number, given shape {shape}")
     return shape[-1] // fills
-
-
-def _checked_threads(threads: int) -> int:
-    try:
-        count = operator.index(threads)
-    except TypeError:
-        raise TypeError(f"threads: expected an integer, given {type(threads).__name__}") from None
-    if not 0 <= count < 2**31:
-        raise ValueError(f"threads: expected 0 or more, given {threads}")
-    return count
 
 
 def _result(out: numpy.ndarray | None, shape: tuple[int, ...], dtype: type, apart_from: numpy.ndarray | None = None) -> numpy.ndarray:
@@ -119,7 +109,7 @@ def quantize(data: numpy.ndarray, qtype: typing.Any, *, out: numpy.ndarray | Non
     result. threads: of blocks, at most so many; 0: as set_threads() says. F32 and F16 give arrays of float32 and float16, as in gguf.
     """
     name = _name_of(qtype, quantizes=True)
-    data, threads = numpy.asarray(data), _checked_threads(threads)
+    data, threads = array_of(data, "data"), whole_number(threads, "threads", 2**31 - 1)
     if data.dtype.kind != "f" and data.dtype.name != "bfloat16":
         raise TypeError(f"data: expected floats, given {data.dtype}")
     if name in _PLAIN:
@@ -135,7 +125,7 @@ def quantize(data: numpy.ndarray, qtype: typing.Any, *, out: numpy.ndarray | Non
 def dequantize(data: numpy.ndarray, qtype: typing.Any, *, out: numpy.ndarray | None = None, threads: int = 0) -> numpy.ndarray:
     """The float32 elements of blocks: the inverse of quantize(). data: any type, of which the bytes count, shape (..., bytes)."""
     name = _name_of(qtype, quantizes=False)
-    data, threads = numpy.asarray(data, order="C"), _checked_threads(threads)  # ascontiguousarray would make a scalar an array
+    data, threads = array_of(data, "data"), whole_number(threads, "threads", 2**31 - 1)
     if data.dtype.hasobject:
         raise TypeError(f"data: expected bytes, given {data.dtype}")
     if data.ndim == 0:

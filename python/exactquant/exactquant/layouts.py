@@ -1,18 +1,19 @@
 """Where kernels of GPUs want the scales of blocks."""
 
-import operator
-
 import numpy
 
+from .arguments import array_of, whole_number
+
 _ROWS, _COLUMNS, _GROUPS = 128, 4, 4  # of a tile, and the groups of 32 rows in it
+_MOST = 2**48  # extents, so that NumPy has room for any of an array without elements
 
 
-def _checked(scale: numpy.ndarray, ndim: int) -> numpy.ndarray:
-    scale = numpy.asarray(scale)
+def _checked(scale: numpy.ndarray, ndim: int, what: str) -> numpy.ndarray:
+    scale = array_of(scale, what)
     if scale.ndim != ndim:
-        raise ValueError(f"scale: expected {ndim} dimension{'s' if ndim > 1 else ''}, given shape {scale.shape}")
+        raise ValueError(f"{what}: expected {ndim} dimension{'s' if ndim > 1 else ''}, given shape {scale.shape}")
     if scale.dtype.itemsize != 1:
-        raise TypeError(f"scale: expected scales of a byte, E8M0 or E4M3, given {scale.dtype}")
+        raise TypeError(f"{what}: expected scales of a byte, E8M0 or E4M3, given {scale.dtype}")
     return scale
 
 
@@ -27,7 +28,7 @@ def swizzle_scales(scale: numpy.ndarray) -> numpy.ndarray:
     >>> exactquant.swizzle_scales(scale)[[0, 1, 2, 3, 16, 17, 18, 19]].tolist()
     [0, 1, 2, 3, 4, 5, 6, 7]
     """
-    scale = _checked(scale, 2)
+    scale = _checked(scale, 2, "scale")
     rows, columns = scale.shape
     tiles = -(-rows // _ROWS), -(-columns // _COLUMNS)
     padded = numpy.zeros((tiles[0] * _ROWS, tiles[1] * _COLUMNS), scale.dtype)
@@ -44,12 +45,10 @@ def unswizzle_scales(swizzled: numpy.ndarray, rows: int, columns: int) -> numpy.
     >>> bool((exactquant.unswizzle_scales(exactquant.swizzle_scales(scale), 60, 5) == scale).all())
     True
     """
-    swizzled, rows, columns = _checked(swizzled, 1), operator.index(rows), operator.index(columns)
-    if rows < 0 or columns < 0:
-        raise ValueError(f"rows, columns: expected 0 or more, given {rows}, {columns}")
+    swizzled, rows, columns = _checked(swizzled, 1, "swizzled"), whole_number(rows, "rows", _MOST), whole_number(columns, "columns", _MOST)
     tiles = -(-rows // _ROWS), -(-columns // _COLUMNS)
     size = tiles[0] * tiles[1] * _ROWS * _COLUMNS
     if swizzled.size != size:
-        raise ValueError(f"scale: expected {size} of ({rows}, {columns}), in tiles of {_ROWS} by {_COLUMNS}, given {swizzled.size}")
+        raise ValueError(f"swizzled: expected {size} of ({rows}, {columns}), in tiles of {_ROWS} by {_COLUMNS}, given {swizzled.size}")
     each = swizzled.reshape(tiles[0], tiles[1], _ROWS // _GROUPS, _GROUPS, _COLUMNS)
     return each.transpose(0, 3, 2, 1, 4).reshape(tiles[0] * _ROWS, tiles[1] * _COLUMNS)[:rows, :columns]

@@ -2,6 +2,8 @@
 
 import numpy
 
+from .arguments import array_of
+
 _BITS = {"int4": 4, "uint4": 4, "int2": 2, "uint2": 2, "float4_e2m1fn": 4, "float6_e2m3fn": 6, "float6_e3m2fn": 6}
 
 
@@ -15,7 +17,7 @@ def _known(dtype: object) -> tuple[str, int]:
 
 def _turned(packed: numpy.ndarray, bits: int, first: str) -> numpy.ndarray:
     """Exchanges the halves of bytes, if `first` says so."""
-    if first not in ("low", "high"):
+    if not isinstance(first, str) or first not in ("low", "high"):
         raise ValueError(f"first: expected 'low' or 'high', given {first!r}")
     if first == "low":
         return packed
@@ -34,7 +36,7 @@ def pack(codes: numpy.ndarray, dtype: object, *, first: str = "low") -> numpy.nd
     [[241, 50]]
     """
     _, bits = _known(dtype)
-    codes = numpy.ascontiguousarray(codes)
+    codes = array_of(codes, "codes")
     if codes.dtype.itemsize != 1:
         raise TypeError(f"codes: expected one code to a byte, given {codes.dtype}")
     if codes.ndim == 0 or codes.shape[-1] * bits % 8:
@@ -51,7 +53,7 @@ def unpack(packed: numpy.ndarray, dtype: object, *, first: str = "low") -> numpy
     [[1, -1, 2, 3]]
     """
     name, bits = _known(dtype)
-    packed = numpy.ascontiguousarray(packed)
+    packed = array_of(packed, "packed")
     if packed.dtype != numpy.uint8:
         raise TypeError(f"packed: expected uint8, given {packed.dtype}")
     if packed.ndim == 0 or packed.shape[-1] * 8 % bits:

@@ -1,6 +1,8 @@
 #include "arrays.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <charconv>
 #include <string_view>
 #include <utility>
 
@@ -80,6 +82,90 @@ std::string given_type(nb::handle of) {
                                  .c_str());
 }
 
+[[noreturn]] void refuse_read_only(const char *what) {
+    throw nb::value_error(
+            (std::string(what) + ": expected an array that can be written, given one that is read-only").c_str());
+}
+
+/// The name of an array's type, "" if its `dtype` has none that is text.
+std::string dtype_of(nb::handle from) {
+    std::string name;
+    return nb::try_cast(nb::str(nb::getattr(from, "dtype")), name) ? name : "";
+}
+
+/// What an array says of its type where it has no `dtype`.
+std::string name_of_dlpack(nb::dlpack::dtype type) {
+    const auto bits = std::to_string(type.bits * type.lanes);
+    switch (static_cast<nb::dlpack::dtype_code>(type.code)) {
+        case nb::dlpack::dtype_code::Float: return "float" + bits;
+        case nb::dlpack::dtype_code::Int: return "int" + bits;
+        case nb::dlpack::dtype_code::UInt: return "uint" + bits;
+        case nb::dlpack::dtype_code::Bfloat: return "bfloat" + bits;
+        default: return "";
+    }
+}
+
+/// __array_interface__, which any Python may have made.
+struct interface_of_array {
+    interface_of_array(nb::handle stated, const char *what)
+        : what_(what) {
+        if (!nb::isinstance<nb::dict>(stated)) refuse("a dict");
+        const auto items = nb::borrow<nb::dict>(stated);
+        typestr_ = text(items);
+        const auto place = sequence(items, "data");
+        if (place.size() != 2 || !nb::try_cast(place[0], address) || !nb::try_cast(place[1], is_read_only))
+            refuse("an address and whether it is read-only as data");
+        dims = numbers(sequence(items, "shape"), "shape");
+        if (items.contains("strides") && !items["strides"].is_none()) {
+            strides = numbers(sequence(items, "strides"), "strides");
+            if (strides.size() != dims.size()) refuse("as many strides as extents");
+        }
+        if (std::ranges::any_of(dims, [](std::int64_t extent) { return extent < 0; })) refuse("extents of 0 or more");
+    }
+
+    /// Its type as the struct module has it, "?" for one that has no such format.
+    std::string format() const {
+        constexpr std::pair<const char *, const char *> formats[] = {
+                {"f4", "f"}, {"f2", "e"}, {"i1", "b"}, {"u1", "B"}, {"i2", "h"}, {"u2", "H"}, {"i4", "i"}, {"u4", "I"}};
+        const bool is_here =
+                typestr_[0] == '|' || typestr_[0] == (std::endian::native == std::endian::little ? '<' : '>');
+        for (const auto &[typestr, format] : formats)
+            if (is_here && typestr_.substr(1) == typestr) return format;
+        return "?";
+    }
+
+    std::uintptr_t address = 0;
+    bool is_read_only = false;
+    dynquant::dims dims;
+    std::vector<std::int64_t> strides; // in bytes; empty if dense
+    std::int64_t item = 0;             // bytes of an element
+
+  private:
+    [[noreturn]] void refuse(const std::string &expected) const {
+        throw nb::type_error((std::string(what_) + ": expected " + expected + " in its __array_interface__").c_str());
+    }
+    std::string text(const nb::dict &items) {
+        std::string result;
+        if (!items.contains("typestr") || !nb::try_cast(items["typestr"], result) || result.size() < 3
+                || std::from_chars(result.data() + 2, result.data() + result.size(), item).ec != std::errc())
+            refuse("a typestr such as '<f4'");
+        return result;
+    }
+    nb::tuple sequence(const nb::dict &items, const char *key) const {
+        if (!items.contains(key) || !nb::isinstance<nb::tuple>(items[key])) refuse(std::string("a tuple as ") + key);
+        return nb::borrow<nb::tuple>(items[key]);
+    }
+    std::vector<std::int64_t> numbers(const nb::tuple &of, const char *key) const {
+        std::vector<std::int64_t> result;
+        for (const auto each : of)
+            if (!nb::try_cast(each, result.emplace_back())) refuse(std::string("integers as ") + key);
+        return result;
+    }
+
+    const char *what_;
+    std::string typestr_;
+};
+
 } // namespace
 
 const char *name_of(data_type type) {
@@ -104,12 +190,15 @@ data_type held_as(data_type type) {
 
 data_type type_of(nb::handle given, const char *what) {
     std::string name;
-    if (nb::isinstance<nb::str>(given))
-        name = nb::cast<std::string>(given);
-    else if (nb::hasattr(given, "__name__")) // a type of NumPy's or ml_dtypes'
-        name = nb::cast<std::string>(nb::getattr(given, "__name__"));
-    else
-        name = nb::cast<std::string>(nb::str(given)); // a dtype of NumPy's, or of torch's
+    const bool is_text = nb::isinstance<nb::str>(given);
+    const bool is_named = !is_text && nb::hasattr(given, "__name__"); // a type of NumPy's or ml_dtypes'
+    const auto said = is_text ? nb::borrow(given)
+            : is_named        ? nb::object(nb::getattr(given, "__name__"))
+                              : nb::object(nb::str(given)); // a dtype of NumPy's, or of torch's
+    if (!nb::try_cast(said, name))
+        throw nb::value_error((std::string(what)
+                + ": expected a type such as \"int8\" or \"float8_e4m3fn\", given a name that is no text")
+                                      .c_str());
     if (name.starts_with("torch.")) name.erase(0, 6);
     if (const auto *const row = find(name)) return row->type;
     const auto &nearest =
@@ -151,11 +240,15 @@ void array::set_strides(const std::int64_t *bytes, std::int64_t item, const char
     }
     if (is_dense || dense == 0) return;
     for (std::size_t d = 0; d < of.dims.size(); ++d) {
-        if (bytes[d] % item != 0)
+        if (bytes[d] < 0 && of.dims[d] > 1)
+            throw nb::value_error((
+                    std::string(what) + ": expected strides of 0 or more, given " + std::to_string(bytes[d]) + " bytes")
+                                          .c_str());
+        if (of.dims[d] > 1 && bytes[d] % item != 0)
             throw nb::value_error((std::string(what) + ": expected strides of whole elements, given "
                     + std::to_string(bytes[d]) + " bytes")
                                           .c_str());
-        of.strides.push_back(bytes[d] / item);
+        of.strides.push_back(of.dims[d] > 1 ? bytes[d] / item : 1);
     }
 }
 
@@ -169,9 +262,7 @@ bool array::take_buffer(nb::handle from, const char *what, bool is_written) {
     buffer_.is_held = true;
     const auto *const type = of_format(buffer.format ? buffer.format : "B");
     if (!type) refuse_type(what, given_type(from));
-    if (is_written && buffer.readonly != 0)
-        throw nb::value_error(
-                (std::string(what) + ": expected an array that can be written, given one that is read-only").c_str());
+    if (is_written && buffer.readonly != 0) refuse_read_only(what);
     of.type = type->type;
     of.dims.assign(buffer.shape, buffer.shape + buffer.ndim);
     data = static_cast<std::byte *>(buffer.buf);
@@ -182,9 +273,9 @@ bool array::take_buffer(nb::handle from, const char *what, bool is_written) {
 }
 
 void array::take_interface(nb::handle from, const char *what, bool is_written) {
-    const auto interface = nb::cast<nb::dict>(nb::getattr(from, "__array_interface__"));
-    const auto name = nb::hasattr(from, "dtype") ? nb::cast<std::string>(nb::str(nb::getattr(from, "dtype"))) : "";
-    const auto *const type = find(name);
+    const nb::object stated = nb::getattr(from, "__array_interface__");
+    const interface_of_array interface(stated, what);
+    const auto *const type = nb::hasattr(from, "dtype") ? find(dtype_of(from)) : of_format(interface.format());
     if (!type) refuse_type(what, given_type(from));
     if (type->bits < 8)
         throw nb::type_error((std::string(what)
@@ -192,20 +283,12 @@ void array::take_interface(nb::handle from, const char *what, bool is_written) {
                   "them, given "
                 + given_type(from))
                                      .c_str());
-    const auto place = nb::cast<nb::tuple>(interface["data"]);
-    if (is_written && nb::cast<bool>(place[1]))
-        throw nb::value_error(
-                (std::string(what) + ": expected an array that can be written, given one that is read-only").c_str());
+    if (interface.item != type->bits / 8) refuse_type(what, given_type(from));
+    if (is_written && interface.is_read_only) refuse_read_only(what);
     of.type = type->type;
-    for (const auto extent : nb::cast<nb::tuple>(interface["shape"]))
-        of.dims.push_back(nb::cast<std::int64_t>(extent));
-    data = reinterpret_cast<std::byte *>(nb::cast<std::uintptr_t>(place[0]));
-    if (interface.contains("strides") && !interface["strides"].is_none()) {
-        std::vector<std::int64_t> strides;
-        for (const auto stride : nb::cast<nb::tuple>(interface["strides"]))
-            strides.push_back(nb::cast<std::int64_t>(stride));
-        set_strides(strides.data(), type->bits / 8, what);
-    }
+    of.dims = interface.dims;
+    data = reinterpret_cast<std::byte *>(interface.address);
+    set_strides(interface.strides.empty() ? nullptr : interface.strides.data(), interface.item, what);
     kept_ = nb::borrow(from);
 }
 
@@ -219,9 +302,11 @@ void array::take_dlpack(nb::handle from, const char *what, bool is_written) {
         throw nb::value_error(
                 (std::string(what) + ": expected an array in the memory of the CPU, given one of another device")
                         .c_str());
-    const auto dtype = nb::hasattr(from, "dtype") ? nb::cast<std::string>(nb::str(nb::getattr(from, "dtype"))) : "";
+    if (nb::ndarray<> writable; is_written && !nb::try_cast(from, writable, false)) refuse_read_only(what);
+    const auto dtype = nb::hasattr(from, "dtype") ? dtype_of(from) : name_of_dlpack(view.dtype());
     const auto *const type = find(dtype.starts_with("torch.") ? dtype.substr(6) : dtype);
-    if (!type || type->bits < 8) refuse_type(what, given_type(from));
+    if (!type || type->bits < 8 || type->bits != view.dtype().bits * view.dtype().lanes)
+        refuse_type(what, given_type(from));
     of.type = type->type;
     for (std::size_t d = 0; d < view.ndim(); ++d)
         of.dims.push_back(static_cast<std::int64_t>(view.shape(d)));
@@ -230,7 +315,6 @@ void array::take_dlpack(nb::handle from, const char *what, bool is_written) {
         strides.push_back(view.stride(d) * type->bits / 8);
     set_strides(strides.data(), type->bits / 8, what);
     data = static_cast<std::byte *>(const_cast<void *>(view.data()));
-    static_cast<void>(is_written); // torch has no read-only tensors
     kept_ = nb::cast(view, nb::rv_policy::reference);
 }
 

@@ -102,10 +102,14 @@ NB_MODULE(_core, m) {
     });
     m.def("presets", presets);
     m.def("best_isa", [] { return dynquant::to_string(dynquant::best_isa()); });
-    m.def("set_threads", [](int count) {
-        if (count < 0) throw nb::value_error("threads: expected 0 or more");
-        set_threads(count);
-    });
+    m.def(
+            "set_threads",
+            [](int count) {
+                if (count < 0)
+                    throw nb::value_error(("count: expected 0 or more, given " + std::to_string(count)).c_str());
+                set_threads(count);
+            },
+            nb::arg("count"));
     m.def("get_threads", get_threads);
 }
 

@@ -156,7 +156,8 @@ class parameter {
 
 /// NumPy's integers as Python's; anything else as it is.
 nb::object plain_integer(nb::handle from) {
-    const bool is_scalar = nb::hasattr(from, "shape") && nb::len(nb::getattr(from, "shape")) == 0;
+    const nb::object shape = nb::getattr(from, "shape", nb::none());
+    const bool is_scalar = nb::isinstance<nb::tuple>(shape) && nb::len(shape) == 0;
     if (is_scalar && PyIndex_Check(from.ptr()) != 0) {
         if (auto *const integer = PyNumber_Index(from.ptr())) return nb::steal(integer);
         PyErr_Clear(); // an array without dimensions, of floats
@@ -243,7 +244,8 @@ void check_apart(const array &out, const array &in, const char *what) {
 }
 
 /// NumPy's array of codes as the caller has types: ml_dtypes', or torch's if x is one.
-nb::object as_given(nb::object result, nb::handle type, nb::handle x) {
+nb::object as_given(nb::object result, data_type codes, nb::handle type, nb::handle x) {
+    if (is_packed(codes)) type = nb::handle(Py_None); // an array of such a type has a byte for each code
     const bool is_torch = nb::cast<std::string>(nb::getattr(x.type(), "__module__")).starts_with("torch");
     if (is_torch) {
         auto tensor = nb::module_::import_("torch").attr("from_numpy")(result);
@@ -268,16 +270,18 @@ class result {
         const auto packed = packed_extents(extents, type, what);
         made_ = out.is_none() ? make(type, packed) : nb::borrow(out);
         to.emplace(made_, "out", true);
+        type_ = type;
         if (to->of.dims != packed) refuse("out: expected shape " + text(packed) + ", given " + text(to->of.dims));
         take_as(*to, type, "out");
     }
     nb::object given_as(nb::handle out, nb::handle type, nb::handle x) {
-        return out.is_none() ? as_given(made_, type, x) : made_;
+        return out.is_none() ? as_given(made_, type_, type, x) : made_;
     }
     std::optional<array> to;
 
   private:
     nb::object made_;
+    data_type type_ = data_type::u8;
 };
 
 /// NVFP4's global scale, or nothing.
@@ -402,8 +406,9 @@ nb::tuple quantize_dynamic(nb::handle x, const dynamic_options &options) {
     a.computed_scales = to_scales.data;
     a.computed_zero_points = to_zero_points ? to_zero_points->data : nullptr;
     run(prepared(q, options.threads), a, src.elements);
-    return nb::make_tuple(codes.given_as(options.out, options.dtype, x), as_given(scales, options.scale_dtype, x),
-            zero_points.is_none() ? zero_points : as_given(zero_points, options.dtype, x));
+    return nb::make_tuple(codes.given_as(options.out, options.dtype, x),
+            as_given(scales, q.scales.type, options.scale_dtype, x),
+            zero_points.is_none() ? zero_points : as_given(zero_points, q.dst.type, options.dtype, x));
 }
 
 nb::list presets() {
