@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 
 import numpy as np
@@ -17,7 +18,7 @@ import onnx
 import onnxruntime
 import onnxruntime_ep_dynquant as package
 from onnx import TensorProto, helper
-from onnxruntime_ep_dynquant import sessions
+from onnxruntime_ep_dynquant import inputs, sessions
 
 import models
 from models import FLOAT, command
@@ -259,6 +260,20 @@ class Inputs(Command):
         x = self.array("x.npy", np.zeros((1, 4, 8, 8), np.float32))
         self.refused(f"--input {x}: expected a shape like [n, 3, h, w], given [1, 4, 8, 8]", self.model, "--input", x)
 
+    def test_extents_of_0_beside_extents_of_which_there_is_no_array(self):
+        self.refused(
+            "input 'x': expected at most 2^31 elements, given the shape [0, 3, 9999999999, 9999999999]",
+            self.model, "--shape", "x=0x3x9999999999x9999999999",
+        )  # fmt: skip
+
+    def test_one_position_behind_a_cache(self):
+        """Of a model whose position_ids has no dimension."""
+        declared = [types.SimpleNamespace(name=name, shape=shape, type=kind) for name, shape, kind in (
+            ("position_ids", [], "tensor(int32)"), ("attention_mask", [], "tensor(int64)"), ("past.0", [1, 2, "past", 4], "tensor(float)"))]  # fmt: skip
+        values = inputs.make(declared, {})
+        self.assertEqual((values["position_ids"].tolist(), values["position_ids"].dtype), (128, np.int32))
+        self.assertEqual((values["attention_mask"].tolist(), values["past.0"].shape), (1, (1, 2, 128, 4)))
+
     def test_types_that_cannot_be_drawn(self):
         nodes = [
             helper.make_node("DynamicQuantizeLinear", ["x"], ["y", "s", "z"]),
@@ -419,6 +434,21 @@ class PerRow(Command):
             f"{other}: expected a file in the folder of {model}, as both read weights from {data}", model, other
         )
 
+    def test_names_of_files_that_are_no_text(self):
+        """In the model, where weights are in another file, and in the command."""
+        self.file("out.onnx").write_bytes(b"")  # else nothing is compared with the weights' file
+        for place in (b"w\xffyz", b"w\0yz"):
+            model = onnx.load(self.product)
+            weights = model.graph.initializer[0]
+            weights.data_location = TensorProto.EXTERNAL
+            weights.external_data.add(key="location", value="wxyz")
+            self.file("e.onnx").write_bytes(model.SerializeToString().replace(b"wxyz", place))
+            self.rewritten(self.file("e.onnx"), self.out)
+        path = self.file("o\udcff.onnx")
+        done = command("--per-row", self.product, path, PYTHONIOENCODING="utf-8:strict")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertTrue(done.stdout.endswith("/o\\udcff.onnx: 1 of 1 quantized layers have a scale for each row of x.\n"), done.stdout)
+
     def test_onnx_is_missing(self):
         self.file("onnx.py").write_text("raise ModuleNotFoundError(\"No module named 'onnx'\")\n")
         expected = "--per-row needs onnx, 'pip install onnx': No module named 'onnx'"
@@ -531,8 +561,9 @@ class Surroundings(Command):
             (("--per-row", "m"), "argument --per-row: expected 2 arguments"),
             (("--per-row", "m", "o", "--shape", "x=1"), "argument --shape: not allowed with argument --per-row"),
             (("--per-row", "m", "o", "--rounds", "2"), "argument --rounds: not allowed with argument --per-row"),
-            (("m", "--rounds", "0"), "argument --rounds: expected a number of 1 or more, given '0'"),
-            (("m", "--milliseconds", "x"), "argument --milliseconds: expected a number of 1 or more, given 'x'"),
+            (("m", "--rounds", "0"), "argument --rounds: expected a number from 1 to 999999999, given '0'"),
+            (("m", "--rounds", "9" * 400), f"argument --rounds: expected a number from 1 to 999999999, given '{'9' * 400}'"),
+            (("m", "--milliseconds", "x"), "argument --milliseconds: expected a number from 1 to 999999999, given 'x'"),
             (("m", "--shap", "x=1", "--nothing"), "unrecognized arguments: --nothing"),
         ):
             done = command(*arguments)

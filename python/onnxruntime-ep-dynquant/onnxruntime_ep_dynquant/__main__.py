@@ -67,8 +67,8 @@ class _Version(argparse.Action):
 
 
 def _one_or_more(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"expected a number of 1 or more, given '{text}'")
+    if not text.isdecimal() or len(text) > 9 or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a number from 1 to 999999999, given '{text}'")
     return int(text)
 
 
@@ -124,6 +124,8 @@ def main() -> int:
     try:
         if sys.stdout is None:
             raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+            sys.stdout.reconfigure(errors="backslashreplace")  # as stderr: not every path is text in its encoding
         status = _main()
         sys.stdout.flush()
         return status

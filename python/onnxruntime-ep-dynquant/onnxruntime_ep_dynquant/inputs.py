@@ -66,7 +66,8 @@ def _ordered(one: object, shape: tuple[int, ...], past: int) -> numpy.ndarray:
     _refuse_large(one, shape)
     if one.name == MASK:
         return numpy.ones(shape, TYPES[one.type])
-    return numpy.broadcast_to(numpy.arange(past, past + shape[-1], dtype=TYPES[one.type]), shape).copy()
+    places = past + numpy.arange(shape[-1] if shape else 1)
+    return numpy.broadcast_to(places if shape else places[0], shape).astype(TYPES[one.type])
 
 
 def _shapes(declared: list, given: Given) -> tuple[dict[str, tuple[int, ...]], int | None]:
@@ -144,7 +145,8 @@ def _shape(option: str, text: str, value: str, one: object) -> tuple[int, ...]:
 
 def _array(option: str, text: str, value: str, one: object) -> numpy.ndarray:
     try:
-        array = numpy.load(value, allow_pickle=False)
+        with open(value, "rb") as file:
+            array = numpy.load(file, allow_pickle=False)
         if not isinstance(array, numpy.ndarray):
             raise ValueError("it holds several arrays")
     except Exception as error:  # a file that is no array makes numpy raise any
@@ -172,7 +174,7 @@ def _text(shape: object) -> str:
 
 
 def _refuse_large(one: object, shape: tuple[int, ...]) -> None:
-    if math.prod(shape) > 2**31:
+    if math.prod(extent or 1 for extent in shape) > 2**31:  # NumPy has no arrays of larger extents beside 0 either
         raise Refusal(f"input '{one.name}': expected at most 2^31 elements, given the shape {_text(shape)}")
 
 

@@ -265,13 +265,13 @@ def _parts(message: Message, kind: type) -> Iterator[Message]:
 def _external_files(model: ModelProto) -> Iterator[str]:
     for tensor in _parts(model, TensorProto):
         if tensor.data_location == TensorProto.EXTERNAL:
-            yield from (entry.value for entry in tensor.external_data if entry.key == "location")
+            yield from (os.fsdecode(entry.value) for entry in tensor.external_data if entry.key == "location")  # bytes if it is not UTF-8
 
 
 def _are_same(one: str, other: str) -> bool:
     try:
         return os.path.samefile(one, other)
-    except OSError:  # a file that is missing
+    except (OSError, ValueError):  # a file that is missing, or whose name has a null byte
         return False
 
 
