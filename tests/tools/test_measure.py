@@ -28,6 +28,22 @@ def mistake(*options):
     return "taken"
 
 
+class FilesOfFigures(unittest.TestCase):
+    def test_a_file_that_is_none(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "f.jsonl"
+            first = '["","Zen 4",0,{},{},{}]\n'
+            for text in ("<<<<<<< HEAD", "[1]", '["a","b",1,{"x":"y"},{},{}]', '["a","b",1,[],{},{}]', "[" * 100000, '["a","b",1,{"x":1' + "0" * 400 + "},{},{}]"):
+                path.write_text(first + text + "\n")
+                with self.assertRaises(RuntimeError) as caught:
+                    Processor.load(path)
+                expected = f"{path}, line 2: expected [suite, case, threads, times, least, facts] in JSON, given {text.encode()[:60]!r}"
+                self.assertEqual(str(caught.exception), expected)
+            path.write_text("")
+            with self.assertRaisesRegex(RuntimeError, "expected the figures of a processor, given an empty file"):
+                Processor.load(path)
+
+
 class Options(unittest.TestCase):
     def test_numbers(self):
         for option in ("--threads", "--rounds"):
@@ -36,6 +52,10 @@ class Options(unittest.TestCase):
             self.assertEqual(mistake("nodes", option, "2"), "taken")
         for text in ("0", "-5", "nan", "inf", "long"):
             self.assertIn(f"--milliseconds: expected a number above 0, given '{text}'", mistake("nodes", "--milliseconds", text))
+
+    def test_folders(self):
+        for text in ("nowhere", "x" * 5000, "\0"):
+            self.assertIn(f"--build: expected a folder, given '{text}'", mistake("nodes", "--build", text))
 
     def test_near_spellings(self):
         self.assertIn("given 'layer'; did you mean 'layers'?", mistake("layer"))

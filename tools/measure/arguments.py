@@ -112,10 +112,9 @@ def above_zero(text: str) -> float:
 
 
 def folder(text: str) -> pathlib.Path:
-    path = pathlib.Path(text)
-    if not path.is_dir():
+    if not os.path.isdir(text):  # not Path's, which raises an error for a name that is too long
         raise argparse.ArgumentTypeError(f"expected a folder, given '{text}'")
-    return path.absolute()
+    return pathlib.Path(text).absolute()
 
 
 class Parser(argparse.ArgumentParser):

@@ -19,6 +19,10 @@ def _each(convert: Callable[[float], float], times: dict) -> dict:
     return {name: [convert(v) for v in value] if isinstance(value, list) else convert(value) for name, value in times.items()}
 
 
+def _are_numbers(times: dict) -> bool:
+    return all(isinstance(v, int | float) for value in times.values() for v in (value if isinstance(value, list) else [value]))
+
+
 @dataclasses.dataclass
 class Measured:
     """times: of each contestant, the median seconds of a run of each turn; least: of its shortest run. facts: other figures."""
@@ -52,8 +56,10 @@ class Measured:
 
     @staticmethod
     def of_line(text: str) -> "Measured":
-        suite, case, threads, times, least, facts = json.loads(text)
-        return Measured(suite, case, threads, *(_each(lambda microseconds: microseconds / 1e6, some) for some in (times, least)), facts)
+        match json.loads(text):
+            case [str(suite), str(case), int(threads), dict(times), dict(least), dict(facts)] if _are_numbers(times) and _are_numbers(least):
+                return Measured(suite, case, threads, *(_each(lambda microseconds: microseconds / 1e6, some) for some in (times, least)), facts)
+        raise ValueError("no figures of a case")
 
 
 class Processor:
@@ -98,8 +104,17 @@ class Processor:
 
     @staticmethod
     def load(path: pathlib.Path) -> "Processor":
-        first, *others = map(Measured.of_line, path.read_text().splitlines())
-        result = Processor(first.case)
-        for one in others:
-            result.add(one)
+        """RuntimeError if it is no file of save(), as after a merge that left its marks."""
+        result = None
+        for number, line in enumerate(path.read_bytes().splitlines(), 1):
+            try:
+                one = Measured.of_line(line.decode())
+            except (OverflowError, RecursionError, ValueError):
+                raise RuntimeError(f"{path}, line {number}: expected [suite, case, threads, times, least, facts] in JSON, given {line[:60]!r}") from None
+            if result:
+                result.add(one)
+            else:
+                result = Processor(one.case)
+        if not result:
+            raise RuntimeError(f"{path}: expected the figures of a processor, given an empty file")
         return result
