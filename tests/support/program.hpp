@@ -12,6 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/// Writes what scripts/coverage counts. Null in other builds.
+extern "C" [[gnu::weak]] int __llvm_profile_write_file(); // NOLINT(bugprone-reserved-identifier)
+
 namespace dynquant::test {
 
 /// A temporary folder, removed with its contents by the destructor.
@@ -96,7 +99,9 @@ inline testing::AssertionResult holds_in_a_child(const std::function<bool()> &f)
     const auto child = fork();
     if (child == 0) {
         alarm(30);
-        _exit(f() ? 0 : 1);
+        const bool holds = f();
+        if (__llvm_profile_write_file) __llvm_profile_write_file(); // _exit() does not
+        _exit(holds ? 0 : 1);
     }
     int status = 0;
     if (child < 0 || waitpid(child, &status, 0) != child) return testing::AssertionFailure() << "no child";
