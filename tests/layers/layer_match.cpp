@@ -141,6 +141,44 @@ TEST(layer_match, leaves_zero_points_of_other_blocks) {
         b[output].type = output == std::string("q") ? data_type::s8 : data_type::f16;
         EXPECT_EQ(b.find().reason, reason);
     }
+    auto b = rows(4, 1);
+    b["x"].type = data_type::f16;
+    EXPECT_EQ(b.find().reason, reason);
+    b = rows(4, 1);
+    b.g.nodes.front().outputs.pop_back();
+    EXPECT_EQ(b.find().reason, reason);
+    b = rows(4, 1);
+    b.add_bytes("one", {}, 9);
+    b.g.nodes[1].inputs.back() = b.at("one");
+    EXPECT_FALSE(b.find().found.value().scales_by_row);
+}
+
+/// A model may leave out the name of an output that no node takes.
+TEST(layer_match, what_quantizes_may_give_no_zero_point) {
+    for (const auto what : {op::dynamic_quantize_linear, op::dynamic_quantize_rows}) {
+        auto b = rows(4, 1);
+        b.g.nodes.front().what = what;
+        b.g.nodes.front().outputs.back() = none;
+        b.g.nodes[1].inputs.pop_back();
+        if (what == op::dynamic_quantize_linear) b["s"].shape = dims {};
+        const auto layers = layers_of(b);
+        EXPECT_EQ(layers.front().quantize, 0U);
+        EXPECT_EQ(layers.front().x_zero_point, none);
+        EXPECT_EQ(row_scales_of(b, layers).layers, std::vector<std::size_t> {0});
+        EXPECT_EQ(row_scales_of(b, layers).reason, "");
+    }
+}
+
+/// DynamicQuantizeLinear's scale is a tensor of floats, too.
+TEST(layer_match, leaves_what_quantizes_where_its_scale_is_added) {
+    auto b = rows(4, 1);
+    b.g.nodes.front().what = op::dynamic_quantize_linear;
+    b["z"].shape = b["s"].shape = dims {};
+    b["s"].is_summand = true;
+    b.g.nodes.back().what = op::add;
+    const auto m = b.find().found.value();
+    EXPECT_EQ(m.tensor, b.at("s"));
+    EXPECT_EQ(m.quantize, none);
 }
 
 TEST(layer_match, finds_the_layers_that_share_what_quantizes) {
@@ -182,6 +220,30 @@ TEST(layer_match, says_why_x_keeps_one_scale) {
     b = rows(4, 2);
     b.add_floats("x", {3, 4});
     EXPECT_EQ(reason(b), "its input is constant");
+    EXPECT_EQ(reason(rows(4, 0)), ""); // nothing takes what it gives
+    EXPECT_EQ(row_scales_of(rows(4, 0), {}).layers, std::vector<std::size_t> {});
+
+    // Another product's sums, times its scale; then a tensor is added to them.
+    b = rows(4, 1);
+    b.g.nodes.front().what = op::dynamic_quantize_linear;
+    b["z"].shape = b["s"].shape = dims {};
+    auto constant_zero_point = b;
+    b.add("other", data_type::u8, dims {3, 4});
+    b.add("sums", data_type::s32, dims {3, 5});
+    b.then("MatMulInteger", {"other", "w0"}, {"sums"});
+    b.cast("sums", "f");
+    b.add("y", data_type::f32, dims {3, 5});
+    b.then("Mul", {"f", "s"}, {"y"});
+    EXPECT_EQ(reason(b), "node 'MatMulInteger_4' (MatMulInteger) does not multiply what it gives");
+    b.add("r", data_type::f32, dims {3, 5});
+    b["r"].is_summand = true;
+    b.then("Add", {"y", "r"}, {"added"});
+    EXPECT_EQ(reason(b), "node 'MatMulInteger_4' (MatMulInteger) adds 'r'");
+
+    constant_zero_point.add_bytes("one", {}, 9);
+    constant_zero_point.g.nodes[1].inputs.back() = constant_zero_point.at("one");
+    constant_zero_point["z"].consumers.clear();
+    EXPECT_EQ(reason(constant_zero_point), "");
 }
 
 TEST(layer_match, a_bias_is_one_value_or_one_for_each_channel) {
@@ -388,6 +450,20 @@ TEST(layer_match, says_where_it_ends) {
             "node 'PRelu_2' (PRelu): expected a constant beside 'f', given 'slope'");
     EXPECT_EQ(end_of(after(floats(), "Clip", {"f", "low"})),
             "node 'Clip_2' (Clip): 'low': expected a constant float of one value");
+    b = floats();
+    b.add_integers("low", {});
+    EXPECT_EQ(end_of(after(b, "Clip", {"f", "low"})),
+            "node 'Clip_2' (Clip): 'low': expected a constant float of one value");
+    b = after(floats(), "BiasGelu", {"f", "bias"});
+    b.g.nodes.back().what = op::bias_gelu;
+    EXPECT_EQ(end_of(b), "node 'BiasGelu_2' (BiasGelu): expected a constant beside 'f', given 'bias'");
+    b = floats();
+    b.add("half", data_type::f16, dims {});
+    EXPECT_EQ(
+            end_of(after(b, "Mul", {"f", "half"})), "node 'Mul_2' (Mul): expected a constant beside 'f', given 'half'");
+    b["half"].is_summand = true;
+    EXPECT_EQ(
+            end_of(after(b, "Add", {"f", "half"})), "node 'Add_2' (Add): expected a constant beside 'f', given 'half'");
 }
 
 // Gelu is x / sqrt(2), Erf, 1 more, times x, times 0.5, as exporters write it, or 0.5 x times that.
@@ -577,6 +653,7 @@ TEST(layer_match, adds_and_multiplies_a_value_by_its_function) {
     EXPECT_EQ(steps({{"Mul", "f", "c", "m"}, {"Relu", "f", "r"}, {"Mul", "r", "m", "p"}, {"Add", "f", "p", "y"}}),
             (std::vector {kind::save, kind::clip, kind::multiply_saved, kind::add_saved}));
     EXPECT_EQ(steps({{"Relu", "f", "r"}, {"Tanh", "f", "t"}, {"Mul", "r", "t", "y"}}), std::vector<kind> {});
+    EXPECT_EQ(steps({{"Relu", "f", "r"}, {"Mul", "f", "u", "m"}, {"Mul", "r", "m", "y"}}), std::vector<kind> {});
     EXPECT_EQ(steps({{"Relu", "f", "r"}, {"Sub", "r", "f", "y"}}), std::vector<kind> {});
 }
 
@@ -633,6 +710,27 @@ TEST(layer_match, says_why_quantize_linear_ends_it) {
     EXPECT_EQ(end_of(b), at + "attribute 'block_size': expected 0");
     b.g.nodes.back().attributes = {{"precision", std::int64_t {10}}};
     EXPECT_EQ(end_of(b), at + "attribute 'precision': expected f32, given another");
+    b = quantized({}, {}, data_type::s8);
+    b.add_integers("y_zero_point", {});
+    EXPECT_EQ(end_of(b), at + "'y_zero_point': expected a constant of one value, or of one for each channel");
+    EXPECT_EQ(end_of(quantized({1, 5}, {}, data_type::s8)),
+            at + "'y_scale': expected a constant of one value, or of one for each channel");
+    b = floats();
+    b.add_floats("c", {});
+    b.add("y", data_type::s8, dims {3, 5});
+    b.then("QuantizeLinear", {"c", "f"}, {"y"});
+    EXPECT_EQ(end_of(b), at + "expected 'f' as its first input");
+
+    b = inputs_of({4, 0}); // no channels
+    b.add("sums", data_type::s32, dims {3, 0});
+    b.then("MatMulInteger", {"x", "w"}, {"sums"});
+    b.cast("sums", "f");
+    b.add_floats("y_scale", {});
+    b.add_bytes("y_zero_point", {0}, 3, data_type::s8);
+    quantize(b, "f", "y");
+    EXPECT_EQ(end_of(b), at + "expected as many zero points as scales, given 0 and 1");
+    b.add_floats("y_scale", {0});
+    EXPECT_EQ(end_of(b), at + "expected as many zero points as scales, given 0 and 0");
 }
 
 TEST(layer_match, says_why_a_product_is_none) {
@@ -662,6 +760,7 @@ TEST(layer_match, says_why_a_product_is_none) {
     EXPECT_EQ(with_zero_points("MatMulInteger", {4}, {1}), "");
     EXPECT_EQ(with_zero_points("MatMulInteger", {4}, {4}), "the zero points of its weights have shape 4");
     EXPECT_EQ(with_zero_points("MatMulInteger", {4, 5}, {5, 1}), "the zero points of its weights have shape 5x1");
+    EXPECT_EQ(with_zero_points("MatMulInteger", {4, 5}, {1, 1, 1}), "the zero points of its weights have shape 1x1x1");
     EXPECT_EQ(with_zero_points("MatMulInteger", {}, {}), "its weights have rank 0");
     EXPECT_EQ(with_zero_points("ConvInteger", {5, 2, 3}, {5}), "");
     EXPECT_EQ(with_zero_points("ConvInteger", {5, 2, 3, 1, 1, 1}, {}), "");
@@ -792,6 +891,35 @@ TEST(layer_match, a_part_of_an_activation_is_none) {
     expect(activation(false, true, "Erf"), 2, result_type::f32,
             "after 'h' expected Tanh or Sigmoid, given node 'Erf_3' (Erf)");
     expect(activation(false, false, "Tanh"), 2, result_type::f32, "after 'f' expected Mul, given node 'Tanh_2' (Tanh)");
+    expect(floats(), 2, result_type::f32, "value 'f': expected one node that takes it, given 0");
+
+    b = activation(true, true, "Tanh");
+    b["back"].type = data_type::bf16;
+    expect(b, 3, result_type::bytes, "node 'Cast_6' (Cast): expected a result of f32, given bf16");
+    b["h"].type = data_type::bf16;
+    expect(b, 3, result_type::bytes, "node 'Cast_4' (Cast): expected a result of f16, given bf16");
+    b = activation(true, false, "Tanh");
+    b.g.nodes.back().what = op::other;
+    expect(b, 3, result_type::bytes,
+            "after 't' expected QuantizeLinear, given node 'QuantizeLinear_5' (QuantizeLinear)");
+    b["t"].is_seen_outside = true;
+    expect(b, 3, result_type::bytes, "value 't' is also an output of the graph");
+    b["d"].is_seen_outside = true;
+    expect(b, 3, result_type::bytes, "value 'd' is also an output of the graph");
+    b.g.nodes[3].inputs = {b.at("y_scale"), b.at("q")};
+    expect(b, 3, result_type::bytes, "node 'DequantizeLinear_3' (DequantizeLinear): expected 'q' as its first input");
+    b.g.nodes[3].what = op::other;
+    expect(b, 3, result_type::bytes,
+            "after 'q' expected DequantizeLinear, given node 'DequantizeLinear_3' (DequantizeLinear)");
+}
+
+TEST(layer_match, an_activation_may_have_no_zero_points) {
+    auto b = activation(true, false, "Tanh");
+    b.g.nodes[3].inputs[2] = b.g.nodes[5].inputs[2] = none;
+    tabulated t;
+    const auto m = b.find(t.maker()).found.value();
+    EXPECT_EQ(m.nodes.size(), 6U);
+    EXPECT_TRUE(m.table);
 }
 
 // What the provider relies on: ONNX Runtime gives the nodes of a layer back as a graph of their own.

@@ -513,7 +513,8 @@ void take_quantize(const start &s, layer_match &m) {
         if (v.is_seen_outside || !std::ranges::all_of(v.consumers, is_ours)) return;
     }
     const auto is_output = [&](std::size_t taken, std::size_t i) {
-        return taken == none ? s.g.values[n.outputs[i]].consumers.empty() : taken == n.outputs[i];
+        const auto given = n.outputs[i]; // none where the model names no output
+        return given == taken || (taken == none && s.g.values[given].consumers.empty());
     };
     if (!is_output(m.x_scale, 1) || !is_output(m.x_zero_point, 2)) return;
     m.nodes.push_back(producer);
