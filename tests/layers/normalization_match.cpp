@@ -311,13 +311,30 @@ TEST(normalization_match, leaves_nodes_of_which_one_is_another) {
     for (const char *const between :
             {"mean", "d", "squares", "variance", "more", "root", "normalized"}) // not behind the scale
         EXPECT_FALSE(takes(changed([&](builder &b) { b[between].is_seen_outside = true; }))) << between;
-    for (const char *const value : {"squares", "variance", "more", "root", "normalized", "scaled"})
+    for (const char *const value : {"mean", "squares", "variance", "more", "root", "normalized", "scaled"})
         EXPECT_FALSE(takes(changed([&](builder &b) { node_of(b, value).what = op::other; }))) << value;
+    EXPECT_FALSE(takes(changed([&](builder &b) { node_of(b, "mean").inputs.front() = b.at("r"); })));
+    for (const bool is_other : {false, true}) // a product by the reciprocal
+        EXPECT_FALSE(takes(changed(
+                [&](builder &b) {
+                    auto &n = node_of(b, "normalized");
+                    if (is_other)
+                        n.what = op::other;
+                    else
+                        n.inputs.front() = b.at("r");
+                },
+                {.quotient = composition::by_reciprocal})));
     EXPECT_FALSE(takes(changed([&](builder &b) { node_of(b, "mean").attributes["keepdims"] = std::int64_t {0}; })));
     for (const auto &axes : {dims {}, dims {1}, dims {0, 2}})
         for (const char *const mean : {"mean", "variance"})
             EXPECT_FALSE(takes(changed([&](builder &b) { node_of(b, mean).attributes["axes"] = axes; })));
     EXPECT_FALSE(takes(changed([&](builder &b) { b["axes"].known.reset(); }, {.axes_are_input = true})));
+    EXPECT_FALSE(takes(changed(
+            [](builder &b) {
+                b.add_constant("axes", data_type::s32, {2}, dims {0, 2});
+            },
+            {.axes_are_input = true})));
+    EXPECT_FALSE(takes(changed([](builder &b) { b["squares"].shape.reset(); }, {.axes_are_input = true})));
     EXPECT_FALSE(takes(changed([&](builder &b) { b.add_floats("two", {}, 3); })));
     EXPECT_FALSE(takes(changed([&](builder &b) { b["epsilon"].known.reset(); })));
     EXPECT_FALSE(takes(changed([&](builder &b) { b.add_floats("epsilon", {5}); })));
@@ -339,6 +356,28 @@ TEST(normalization_match, leaves_nodes_of_which_one_is_another) {
     const auto b = changed([](builder &without) { without["bias"].known.reset(); });
     EXPECT_TRUE(takes(b));
     EXPECT_EQ(b.g.values[b.find().found->y].name, "scaled");
+}
+
+TEST(normalization_match, leaves_nodes_of_other_layers) {
+    const auto takes_without = [](const builder &b, const char *value) {
+        std::vector<bool> is_taken(b.g.nodes.size());
+        for (const auto &v : b.g.values)
+            if (v.name == value) is_taken[v.producer] = true;
+        return find_layer(b.g, 0, is_taken).found.value().normalization.has_value();
+    };
+    for (const char *const value : {"mean", "d", "squares", "variance", "more", "root", "normalized", "scaled"})
+        EXPECT_FALSE(takes_without(composed({}), value)) << value;
+    const auto b = after(floats(), op::rms_normalization, "N", {"f", "scale"});
+    EXPECT_FALSE(takes_without(b, "y"));
+    EXPECT_TRUE(b.find().found->normalization);
+}
+
+/// A caller that makes tables of activations makes none of what is normalized.
+TEST(normalization_match, no_table_follows_one) {
+    const auto b = after(floats(), op::rms_normalization, "N", {"f", "scale"});
+    const auto m = b.find([](auto, auto) { return ADD_FAILURE(), std::vector<std::uint8_t>(256); }).found.value();
+    EXPECT_TRUE(m.normalization);
+    EXPECT_FALSE(m.table);
 }
 
 /// Gemm has a bias of its own.

@@ -42,7 +42,7 @@ layer_part normalization_over(const cursor &c, const node &n, const normalizatio
     auto found = over(c, n);
     if (form.adds) {
         found.tensor = c.other_input(n);
-        if (c.adds_tensor || found.tensor == c.y || !is_summand(c, c.g().values[found.tensor]))
+        if (c.adds_tensor || !is_summand(c, c.g().values[found.tensor]))
             return ends_at(c, n, "'", c.g().values[found.tensor].name, "': expected another tensor of ",
                     c.from->channels, " columns", c.adds_tensor ? ", and no Add of one before" : "");
         found.post_ops = {{post_op_kind::add_tensor}};
