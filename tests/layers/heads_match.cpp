@@ -84,8 +84,8 @@ TEST(heads_match, takes_shapes_that_keep_rows) {
 }
 
 TEST(heads_match, leaves_shapes_that_move_rows) {
-    for (const auto &split :
-            {integers {1, -1, 5, 2}, {-1, 7, 5, 2}, {0, -1, 5, 1}, {0, -1, 5, 4}, {0, 0, 0, 1}, {2, 7, 5, 2}}) {
+    for (const auto &split : {integers {1, -1, 5, 2}, {-1, 7, 5, 2}, {0, 7, 5, 2}, {0, -1, 5, 1}, {0, -1, 5, 4},
+                 {0, 0, 0, 1}, {0, 0, 5, 0}, {0, 0, -1, 0}, {0, 0, 0, -1}, {0, 0, -1, 3}, {2, 7, 5, 2}}) {
         heads h;
         h.split = split;
         EXPECT_EQ(taken_of(h.graph()), "joined") << testing::PrintToString(split);
@@ -107,8 +107,48 @@ TEST(heads_match, leaves_shapes_that_move_rows) {
     h.x = {-1, -1, -1, -1}; // what is a row of so many elements is known at run time only
     h.joined = {0, -1, 12};
     EXPECT_EQ(taken_of(h.graph()), "5 heads");
+    h.joined = {0, 0, -1};
+    EXPECT_EQ(taken_of(h.graph()), "5 heads");
     h.joined = {0, 0, 12};
     EXPECT_EQ(taken_of(h.graph()), "joined, 5 heads");
+    for (const auto &x : {dims {-1, 4, -1, -1}, dims {-1, -1, -1}}) {
+        h.x = x;
+        EXPECT_EQ(taken_of(h.graph()), "joined, 5 heads");
+    }
+    h.x = {-1, 4, -1, 4}; // rows of 16
+    EXPECT_EQ(taken_of(h.graph()), "5 heads");
+}
+
+TEST(heads_match, leaves_other_ranks_and_types) {
+    heads h;
+    h.joined = {0, 12};
+    EXPECT_EQ(taken_of(h.graph()), "5 heads");
+    auto b = heads {}.graph();
+    b["x"].type = data_type::f16;
+    EXPECT_EQ(taken_of(b), "5 heads");
+    b = heads {}.graph();
+    b["x"].shape.reset();
+    EXPECT_EQ(taken_of(b), "joined, 5 heads");
+    b.add_bytes("w", {1, 12, 10});
+    EXPECT_EQ(taken_of(b), "");
+    b = heads {}.graph();
+    auto m = b.find().found.value();
+    m.normalization.emplace();
+    take_heads(b.g, m, std::vector<bool>(b.g.nodes.size()));
+    EXPECT_EQ(m.y_heads, 0);
+}
+
+TEST(heads_match, leaves_nodes_of_other_layers) {
+    const auto b = heads {}.graph();
+    for (std::size_t i = 0; i < b.g.nodes.size(); ++i) {
+        if (!b.g.nodes[i].is(op::reshape, op::transpose)) continue;
+        std::vector<bool> is_taken(b.g.nodes.size());
+        is_taken[i] = true;
+        auto m = b.find().found.value();
+        take_heads(b.g, m, is_taken);
+        EXPECT_EQ(m.x_has_heads, i > 2) << i; // the first two are before x
+        EXPECT_EQ(m.y_heads, i > 2 ? 0 : 5) << i;
+    }
 }
 
 TEST(heads_match, leaves_what_others_take) {

@@ -45,6 +45,11 @@ class moved : public builder {
         return *this;
     }
 
+    moved convolved(std::int64_t groups) {
+        then("Conv", {"x", last_}, {"y"}).attributes["group"] = groups;
+        return *this;
+    }
+
     weight_only_weights weights() const {
         const auto m = *find().found;
         EXPECT_EQ(m.nodes.size(), g.nodes.size());
@@ -75,6 +80,8 @@ TEST(moved_weights_match, transposes_turn_the_matrix) {
     EXPECT_EQ(extents_of(moved({4, 5}, {4}, 0).transposed({1, 0}).transposed({1, 0}).multiplied().weights()),
             (dims {4, 5, 0, 1, 1}));
     EXPECT_EQ(extents_of(moved({4, 5}, {}).transposed({0, 1}).multiplied().weights()), (dims {4, 5, 0, 4, 1}));
+    EXPECT_EQ(extents_of(moved({5, 4}, {5}, 0).transposed({1, 0}).transposed({0, 1}).multiplied().weights()),
+            (dims {4, 5, 1, 4, 5}));
     // Without `perm` it reverses the dimensions.
     auto b = moved({5, 4}, {4}, 1).transposed({1, 0});
     b.g.nodes.back().attributes.clear();
@@ -109,8 +116,23 @@ TEST(moved_weights_match, both_and_dimensions_of_1) {
             (dims {4, 5, 1, 4, 5}));
 }
 
+/// The filters, 6 of 4 channels and 3 taps, are stored as columns.
+TEST(moved_weights_match, filters_may_be_transposed) {
+    const auto filters = [](std::int64_t groups) {
+        return moved({4, 3, 6}, {6}, 2).transposed({2, 0, 1}).convolved(groups);
+    };
+    EXPECT_EQ(extents_of(filters(1).weights()), (dims {12, 6, 0, 12, 6}));
+    EXPECT_EQ(filters(2).find().reason, "its weights are transposed, and it has groups");
+}
+
 TEST(moved_weights_match, says_why_weights_are_left) {
     const auto reason = [](const moved &b) { return b.find().reason; };
+    EXPECT_EQ(reason(moved({2, 3, 4}).transposed({2, 1, 0}).reshaped({4, 6}).multiplied()),
+            "node 'Transpose_1' (Transpose), of its weights, transposes more than a matrix");
+    for (const auto &[stored, to] :
+            {std::pair {dims {4, 6}, dims {4, 5}}, {dims {0, 6}, dims {0, 6}}, {dims {4, 6}, dims {4, -1}}})
+        EXPECT_EQ(reason(moved(stored).reshaped(to).multiplied()),
+                "node 'Reshape_1' (Reshape), of its weights: expected a shape that is known");
     EXPECT_EQ(reason(moved({2, 3, 4}).transposed({1, 0, 2}).reshaped({6, 4}).multiplied()),
             "node 'Transpose_1' (Transpose), of its weights, transposes more than a matrix");
     EXPECT_EQ(reason(moved({4, 6}).transposed({1, 0}).reshaped({8, 3}).multiplied()),

@@ -124,6 +124,73 @@ TEST(weight_only_match, mat_mul_nbits_lies_as_it_is_where_it_can) {
     EXPECT_EQ(d.weights.zero_points, std::vector(4, 128));
 }
 
+TEST(weight_only_match, says_why_mat_mul_nbits_is_left) {
+    const auto why = [](auto change) {
+        auto b = packed(20, 2, 4, std::vector<std::uint8_t>(32));
+        change(b);
+        return b.find().reason;
+    };
+    const auto attribute = [&](const char *name, std::int64_t value) {
+        return why([&](builder &b) { b.g.nodes.front().attributes[name] = value; });
+    };
+    EXPECT_EQ(why([](builder &) {}), "");
+    EXPECT_EQ(attribute("bits", 3), "attribute 'bits': expected 2, 4 or 8, given 3");
+    for (const std::int64_t block : {8, 24, 0, -16})
+        EXPECT_EQ(attribute("block_size", block),
+                "attribute 'block_size': expected a power of two from 16 on, given " + std::to_string(block));
+    EXPECT_EQ(attribute("block_size", std::int64_t {1} << 31),
+            "attribute 'block_size': expected a power of two from 16 on, given 2147483648");
+    EXPECT_EQ(attribute("K", 0), "attribute 'K': expected a positive number, given 0");
+    EXPECT_EQ(attribute("N", 3), "input 'B': expected shape 3x2x8, given 2x2x8");
+    EXPECT_EQ(why([](builder &b) { b["x"].type = data_type::bf16; }), "its input is neither float nor float16");
+    EXPECT_EQ(why([](builder &b) { b.add_floats("x", {3, 20}); }), "its input is constant");
+    EXPECT_EQ(why([](builder &b) { b["w"].type = data_type::s8; }), "its weights are of type s8");
+    EXPECT_EQ(why([](builder &b) { b.add_floats("s", {2}); }), "input 'scales': expected shape 2x2, given 2");
+    const auto with = [&](std::size_t input, const char *name, auto add) {
+        return why([&](builder &b) {
+            auto &inputs = b.g.nodes.front().inputs;
+            inputs.resize(input + 1, none);
+            add(b);
+            b.g.nodes.front().inputs[input] = b.at(name);
+        });
+    };
+    EXPECT_EQ(with(3, "z", [](builder &b) { b.add_bytes("z", {3}); }),
+            "input 'zero_points': expected shape 2x1, given 3");
+    for (const float first : {-1.0F, 13.0F, 0.5F}) // four of them, of which one is none of 0 to 15
+        EXPECT_EQ(with(3, "z",
+                          [=](builder &b) {
+                              b.add_floats("z", {2, 2}, first);
+                          }),
+                "input 'zero_points': expected whole numbers of 4 bits");
+    EXPECT_EQ(with(3, "z", [](builder &b) { b.add_floats("z", {2, 2}, 12); }), "");
+    EXPECT_EQ(with(4, "g", [](builder &b) { b.add_integers("g", {20}); }), "it has an input 'g_idx'");
+    EXPECT_EQ(with(5, "c", [](builder &b) { b.add_floats("c", {3}); }), "input 'bias': expected one for each column");
+    for (const std::size_t input : {0U, 1U, 2U})
+        EXPECT_EQ(why([=](builder &b) { b.g.nodes.front().inputs[input] = none; }), "no product");
+}
+
+TEST(weight_only_match, x_is_quantized_by_blocks_of_integers_alone) {
+    auto b = packed(32, 2, 8, std::vector<std::uint8_t>(64, 7));
+    const auto &product = b.g.nodes.front();
+    auto w = weights_of(b.g, product);
+    w.block = 32;
+    EXPECT_TRUE(may_quantize_x(b.g, product, w));
+    auto other = w;
+    other.column_group = 2;
+    EXPECT_FALSE(may_quantize_x(b.g, product, other));
+    other = w;
+    other.block = 33;
+    EXPECT_FALSE(may_quantize_x(b.g, product, other));
+    other = w;
+    other.scales = scales_of::columns;
+    EXPECT_FALSE(may_quantize_x(b.g, product, other));
+    auto convolution = product;
+    convolution.what = op::conv;
+    EXPECT_FALSE(may_quantize_x(b.g, convolution, w));
+    b["w"].type = data_type::f8_e4m3;
+    EXPECT_FALSE(may_quantize_x(b.g, product, w));
+}
+
 TEST(weight_only_match, scales_repeat_for_the_blocks_of_x) {
     auto b = narrow();
     auto m = *b.find().found;
@@ -224,6 +291,31 @@ TEST(weight_only_match, says_why_a_product_of_floats_is_no_weight_only_layer) {
     EXPECT_EQ(reason([](b_ b) { b["wf"].is_seen_outside = true; }), "other nodes take its weights 'wf'");
     EXPECT_EQ(reason([](b_ b) { b.then("Relu", {"wf"}, {"r"}); }), "other nodes take its weights 'wf'");
     EXPECT_EQ(reason([](b_ b) { b["x"].type = data_type::f16; }), "its input is no float");
+    EXPECT_EQ(reason([](b_ b) { b.add_floats("x", {3, 4}); }), "its input is constant");
+    for (const std::size_t input : {0U, 1U})
+        EXPECT_EQ(reason([=](b_ b) { b.g.nodes.back().inputs[input] = none; }), "no product");
+    EXPECT_EQ(reason([](b_ b) { // what makes the weights takes no constant
+        b.g.nodes.front().what = op::transpose;
+        b["w"].known.reset();
+    }),
+            "no product");
+    // Through a Cast of two, to types that do not hold each of its floats.
+    EXPECT_EQ(reason([](b_ b) {
+        b["wf"].type = data_type::f16;
+        b.cast("wf", "wc");
+        b.g.nodes[1].inputs[1] = b.at("wc");
+        b["wf"].consumers = {2};
+        b["wc"].consumers = {1};
+    }),
+            "its weights become f16 by scales of type f32");
+    EXPECT_EQ(reason([](b_ b) {
+        b.cast("wf", "narrow", data_type::bf16);
+        b.cast("narrow", "wide");
+        b.g.nodes[1].inputs[1] = b.at("wide");
+        b["wf"].consumers = {2};
+        b["wide"].consumers = {1};
+    }),
+            "its weights become f32 by scales of type f32");
     EXPECT_EQ(reason([](b_ b) { b["s"].known->type = data_type::bf16; }),
             "its weights become f32 by scales of type bf16");
     EXPECT_EQ(reason([](b_ b) { b["wf"].type = data_type::f16; }), "its weights become f16 by scales of type f32");
@@ -294,6 +386,12 @@ TEST(weight_only_match, a_bias_may_be_dequantized) {
     EXPECT_EQ(why([](builder &b) { b.add_bytes("bq", {5}); }), no_constant);
     EXPECT_EQ(why([](builder &b) { b.add_integers("bq", {1}); }), no_constant);
     EXPECT_EQ(why([](builder &b) { b["bs"].known.reset(); }), no_constant);
+    EXPECT_EQ(why([](builder &b) { b["bs"].known->type = data_type::f16; }), no_constant);
+    EXPECT_EQ(why([](builder &b) { b.add_floats("bs", {2}); }), no_constant);
+    EXPECT_EQ(why([](builder &b) { b["c"].type = data_type::f16; }), no_constant);
+    EXPECT_EQ(why([](builder &b) { b.g.nodes[2].attributes["block_size"] = std::int64_t {5}; }), no_constant);
+    const auto last_axis = [](builder &b) { b.g.nodes[2].attributes["axis"] = std::int64_t {-1}; };
+    EXPECT_EQ(with_bias(last_axis).found->post_ops.front().a, (std::vector<float> {-3, -4, -3, 0, 5}));
     EXPECT_EQ(why([](builder &b) { b["c"].is_seen_outside = true; }), no_constant);
     EXPECT_EQ(why([](builder &b) { b.then("Relu", {"c"}, {"r"}); }), no_constant);
 }
@@ -367,6 +465,23 @@ TEST(weight_only_match, convolutions_of_several_taps_have_no_scales_of_channels)
     b.g.nodes.back().attributes["group"] = std::int64_t {2};
     EXPECT_EQ(b.find().reason, reason);
     EXPECT_EQ(convolution({}).find().reason, "its weights have shape 6x4");
+}
+
+TEST(weight_only_match, the_bias_of_a_convolution_is_floats_of_each_filter) {
+    const char *const reason = "its bias 'c' is no constant float for each filter";
+    auto b = convolution({1, 1});
+    b.add_floats("c", {4});
+    EXPECT_EQ(b.find().reason, reason);
+    b.add_floats("c", {6});
+    b["c"].known->type = data_type::f16;
+    EXPECT_EQ(b.find().reason, reason);
+    b["c"].known.reset();
+    EXPECT_EQ(b.find().reason, reason);
+}
+
+TEST(weight_only_match, leaves_nodes_of_other_layers) {
+    const auto b = narrow();
+    EXPECT_EQ(find_layer(b.g, 1, {true, false}).reason, "other nodes take its weights 'wf'");
 }
 
 } // namespace
