@@ -15,7 +15,6 @@ class small_shape {
         : rank_(rank)
         , heap_extents_(rank > inline_extents_.size() ? rank : 0) {}
 
-    std::size_t rank() const { return rank_; }
     std::int64_t *data() { return heap_extents_.empty() ? inline_extents_.data() : heap_extents_.data(); }
     const std::int64_t *data() const { return heap_extents_.empty() ? inline_extents_.data() : heap_extents_.data(); }
 
