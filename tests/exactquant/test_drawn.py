@@ -12,6 +12,7 @@ import ml_dtypes
 import numpy
 from drawn import drawn
 from exactquant import gguf
+from foreign import Exported, Stated
 from hypothesis import strategies as st
 from test_gguf import CODED, QUANTIZED, element_of, expected_block
 
@@ -196,26 +197,6 @@ class Named:
     name = 4
 
 
-class Interface:
-    """What states its memory itself, as arrays of other libraries do."""
-
-    def __init__(self, interface: object, dtype: object) -> None:
-        self.__array_interface__, self.dtype = interface, dtype
-
-
-class Exported:
-    """An array of a library that has __dlpack__ alone."""
-
-    def __init__(self, array: numpy.ndarray) -> None:
-        self.array = array
-
-    def __dlpack__(self, **named: object) -> object:
-        return self.array.__dlpack__(**named)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return self.array.__dlpack_device__()
-
-
 @st.composite
 def arrays(draw: Callable) -> numpy.ndarray:
     dtypes = ("f4", "f2", ">f4", "f8", "g", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "c8", "?", "O", "S1", "S0", "U1", "V1", "V3", "V0", "M8[s]",
@@ -246,7 +227,7 @@ def foreign(draw: Callable) -> object:
                     del interface[key]
                 else:  # but no other address, strides nor extents, which only the one who states them can know
                     interface[key] = draw(st.sampled_from((None, 3, "x", ("a",), (None, None), (-1,), (2.5,), [], {}, 10**30)))
-            return Interface(draw(st.sampled_from((interface, interface, interface, None, 3, []))), draw(st.sampled_from((array.dtype, array.dtype, None, 7))))
+            return Stated(draw(st.sampled_from((interface, interface, interface, None, 3, []))), draw(st.sampled_from((array.dtype, array.dtype, None, 7))))
     return array
 
 

@@ -14,6 +14,7 @@ import warnings
 import exactquant
 import ml_dtypes
 import numpy
+from foreign import Exported, Stated
 
 F32 = numpy.float32
 RANDOM = numpy.random.default_rng(63)
@@ -258,20 +259,6 @@ class Refusals(unittest.TestCase):
                                              exactquant.quantize(x, 0.5, dtype="int8"))  # fmt: skip
 
     def test_arrays_that_state_their_memory_themselves(self):
-        class Stated:
-            def __init__(self, interface: object) -> None:
-                self.__array_interface__ = interface
-
-        class Exported:
-            def __init__(self, array: numpy.ndarray) -> None:
-                self.array = array
-
-            def __dlpack__(self, **named: object) -> object:
-                return self.array.__dlpack__(**named)
-
-            def __dlpack_device__(self) -> tuple[int, int]:
-                return self.array.__dlpack_device__()
-
         x = ordinary(4, 6)
         interface, expected = x.T.__array_interface__, exactquant.quantize(x.T, 0.5, dtype="int8")
         numpy.testing.assert_array_equal(exactquant.quantize(Stated(interface), 0.5, dtype="int8"), expected)
