@@ -58,8 +58,10 @@ endfunction()
 
 # dynquant_install_pkg_config(<name> <description> <library> [<requires>])
 function(dynquant_install_pkg_config name description library)
+    cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig"
+        OUTPUT_VARIABLE prefix)
     set(lines
-        "prefix=\${pcfiledir}/${DYNQUANT_PREFIX_FROM_PKG_CONFIG}"
+        "prefix=\${pcfiledir}/${prefix}"
         "libdir=\${prefix}/${CMAKE_INSTALL_LIBDIR}"
         "includedir=\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}"
         "Name: ${name}"
@@ -118,8 +120,6 @@ share/doc/intel_cmplr_lib_rt/LICENSE.txt\")" COMPONENT onednn EXCLUDE_FROM_ALL)
     install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/NOTICE" DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT runtime)
 
     set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/dynquant)
-    cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig"
-        OUTPUT_VARIABLE DYNQUANT_PREFIX_FROM_PKG_CONFIG)
     dynquant_install_pkg_config(dynquant "${PROJECT_DESCRIPTION}" dynquant)
     if(TARGET dynquant_model) # the package's component `model`
         dynquant_set_run_path(dynquant_model "${CMAKE_INSTALL_FULL_LIBDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}" "${CMAKE_INSTALL_PREFIX}/lib")

@@ -3,8 +3,6 @@
 #include "quantization/text.hpp"
 #include "text_parsing.hpp"
 
-#include <algorithm>
-
 namespace dqbench {
 
 using dynquant::concat;
@@ -17,7 +15,7 @@ namespace {
 constexpr std::size_t longest = 1000;
 
 /// libstdc++ computes counts and back references, as in "a{2}", in a long, and never checks it.
-constexpr std::ptrdiff_t most_digits = 9;
+constexpr int most_digits = 9;
 
 /// By default libstdc++ tries one path after the other. Then ".*x" calls itself for each character of the text that is
 /// searched, which overflows the stack, and "(.|.)*!" takes time exponential in the text's length.
@@ -33,13 +31,12 @@ std::regex parse_pattern(const std::string &text) {
     if (text.size() > longest)
         throw usage_error(concat(
                 "expected a regular expression of at most ", longest, " characters, given one of ", text.size()));
-    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-    for (auto begin = text.begin(); (begin = std::find_if(begin, text.end(), is_digit)) != text.end();) {
-        const auto end = std::find_if_not(begin, text.end(), is_digit);
-        if (end - begin > most_digits)
+    int digits = 0;
+    for (const char c : text) {
+        digits = c >= '0' && c <= '9' ? digits + 1 : 0;
+        if (digits > most_digits)
             throw usage_error(concat("expected a regular expression with numbers of at most ", most_digits,
                     " digits, given '", text, "'"));
-        begin = end;
     }
     try {
         return std::regex(text, std::regex::extended | all_paths_at_once);
