@@ -12,6 +12,7 @@ from scikit_build_core.build import get_requires_for_build_sdist, get_requires_f
 HERE = pathlib.Path(__file__).parent
 CORE = HERE / "core"
 COPIED = "CMakeLists.txt", "cmake", "include", "src"
+LICENCES = "LICENSE", "NOTICE"
 
 
 @contextlib.contextmanager
@@ -24,11 +25,13 @@ def _core() -> Iterator[None]:
         CORE.mkdir()
         for name in COPIED:
             (shutil.copytree if (root / name).is_dir() else shutil.copy)(root / name, CORE / name)
-        shutil.copy(root / "LICENSE", HERE / "LICENSE")
+        for name in LICENCES:
+            shutil.copy(root / name, HERE / name)
         yield
     finally:
         shutil.rmtree(CORE)
-        (HERE / "LICENSE").unlink(missing_ok=True)
+        for name in LICENCES:
+            (HERE / name).unlink(missing_ok=True)
 
 
 def build_sdist(*args: object) -> str:

@@ -1,5 +1,6 @@
 """The installed package, with NumPy alone: its files, its size where that is the wheel's that ships, bits, what it loads."""
 
+import importlib.metadata
 import json
 import os
 import pathlib
@@ -9,6 +10,8 @@ import unittest
 
 import exactquant
 import numpy
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def printed(code: str) -> str:
@@ -22,6 +25,10 @@ class Installed(unittest.TestCase):
         files = [file for file in folder.rglob("*") if file.is_file() and "__pycache__" not in file.parts]
         # Of g++ 12, by which scripts/wheels compiles; g++ 14's code is a tenth larger.
         self.assertLessEqual(sum(file.stat().st_size for file in files), 2_000_000 if os.environ.get("EXACTQUANT_IS_WHEEL") else 2_200_000)
+
+    def test_the_licences_of_all_that_it_holds(self):
+        licences = [f for f in importlib.metadata.files("exactquant") if f.parent.name == "licenses"]
+        self.assertEqual({f.name: f.read_text() for f in licences}, {name: (ROOT / name).read_text() for name in ("LICENSE", "NOTICE")})
 
     def test_loads_nothing_but_numpy(self):
         code = """if True:
