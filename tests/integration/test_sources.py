@@ -171,6 +171,15 @@ class Sources(unittest.TestCase):
                     {"directory": "/b", "file": "/s/b.cpp"}]
         self.assertEqual(compiled_more_than_once(commands), {"/s/a.cpp": 2})
 
+    def test_every_page_names_the_version_of_the_header(self):
+        numbers = re.findall(r"VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", (ROOT / "include/dynquant/version.hpp").read_text())
+        version = ".".join(numbers)
+        self.assertEqual(re.findall(r"^## (.+)", (ROOT / "CHANGELOG.md").read_text(), re.M)[0], version)
+        self.assertEqual(re.match(r"dynquant \((.+)-\d+\)", (ROOT / "debian/changelog").read_text())[1], version)
+        minor = ".".join(numbers[:2])
+        named = re.findall(r"libdynquant([\d.]+)", "".join((ROOT / "debian" / f).read_text() for f in ("control", "rules")))
+        self.assertEqual(set(named), {minor})
+
 
 if __name__ == "__main__":
     unittest.main()
