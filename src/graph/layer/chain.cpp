@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "elements/ceil_div.hpp"
 #include "graph/attributes.hpp"
 #include "graph/layer/convolution.hpp"
 #include "graph/logical_tensor.hpp"
@@ -58,11 +57,11 @@ matrix_parameters::matrix_parameters(const op_record &product, const op_record &
     block = block_along(row);
     by_column = block_along(column) != 0;
     column_group = std::max<std::int64_t>(block_along(column), 1);
-    if (column_group > 1)
-        counts = {ceil_div(w.dims[row], block == 0 ? std::max<std::int64_t>(w.dims[row], 1) : block),
-                ceil_div(w.dims[column], column_group)};
+    if (column_group > 1) // groups divide dims: check_shapes() refuses others
+        counts = {w.dims[row] / (block == 0 ? std::max<std::int64_t>(w.dims[row], 1) : block),
+                w.dims[column] / column_group};
     else if (block > 1 || (block == 1 && by_column))
-        counts = {ceil_div(w.dims[row], block), w.dims[column]};
+        counts = {w.dims[row] / block, w.dims[column]};
     else if (block == 1)
         counts = {w.dims[row]};
     else if (by_column)

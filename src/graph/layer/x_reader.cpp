@@ -22,7 +22,7 @@ void copy_matrix(const T *from, const matrices &of, T *to) {
     constexpr std::int64_t tile = 32;
     const auto rows = of.rows, columns = of.columns, row_stride = of.row_stride, column_stride = of.column_stride;
     parallel::for_each_part(ceil_div(rows, tile), parallel::parts_for(rows * columns, 0), [=](parallel::range part) {
-        for (auto first = part.begin * tile; first < std::min(part.end * tile, rows); first += tile)
+        for (auto first = part.begin * tile; first < part.end * tile; first += tile)
             for (std::int64_t c = 0; c < columns; c += tile)
                 for (auto row = first; row < std::min(first + tile, rows); ++row)
                     for (auto column = c; column < std::min(c + tile, columns); ++column)

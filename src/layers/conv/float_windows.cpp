@@ -269,7 +269,7 @@ void float_windows::copy(const float *x, std::int64_t channels, float *to) const
 }
 
 std::int64_t float_windows::position_at(std::int64_t lane) const {
-    const auto in_plane = lane % plane_lanes_, line = std::min(in_plane / line_lanes_, lines_ - 1);
+    const auto in_plane = lane % plane_lanes_, line = in_plane / line_lanes_;
     return (lane / plane_lanes_ * lines_ + line) * w_.y.back() + std::min(in_plane - line * line_lanes_, w_.y.back());
 }
 

@@ -114,12 +114,12 @@ std::string fast_in_ort_weight_only(
         e.groups = std::max<std::int64_t>(product.get("group", std::int64_t {1}), 1);
         e.columns = ceil_div(e.columns, e.groups);
         const auto &shape = w.shape;
-        if (shape.size() > 2 && volume(shape).value_or(0) > 0) {
+        if (volume(shape).value_or(0) > 0) {
             e.taps = *volume(dims(shape.begin() + 2, shape.end()));
             e.taps_of_line = shape.back();
         }
     }
-    e.block = std::min(w.block, e.inner);
+    e.block = w.block;
     e.weights = *g.values[w.quantized].type;
     e.scales_are_along_rows = volume(g.values[w.scale].known->shape) != 1 && w.scales != scales_of::all
             && w.is_transposed != (w.scales == scales_of::columns);

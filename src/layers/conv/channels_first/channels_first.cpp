@@ -35,10 +35,9 @@ struct channels_first_weights {
                 for (std::int64_t t = 0; t < cells.line_cells(); ++t)
                     add({line / of_plane, line % of_plane, c, t}, line, p, w, of_steps);
         arrange(p, of_steps);
-        if (cells.elements == 4 && p.has_zero_points())
-            for (std::int64_t f = 0; f < p.filters; ++f)
-                zero_points.push_back(p.w_zero_point(f));
+        const bool subtracts_zero_points = cells.elements == 4 && p.has_zero_points();
         for (std::int64_t f = 0; f < p.filters; ++f) {
+            if (subtracts_zero_points) zero_points.push_back(p.w_zero_point(f));
             std::int64_t sum = 0;
             for (std::int64_t c = 0; c < cells.channels; ++c)
                 for (std::int64_t t = 0; t < cells.tap_lines * cells.line_taps; ++t)
@@ -378,7 +377,6 @@ class channels_first_convolution final : public accumulator_source {
 
     /// Whether a tap meets a line of x, counted from the first that the task meets.
     bool meets_a_tap(std::int64_t line) const {
-        if (g_.line_stride == 1) return true;
         for (std::int64_t t = 0; t < g_.tap_lines; ++t)
             if (line >= t * g_.line_dilation && (line - t * g_.line_dilation) % g_.line_stride == 0) return true;
         return false;
