@@ -157,6 +157,7 @@ const parallel::executor small_parts = {parallel::tbb_executor.concurrency, para
 
 void expect_exact(const accumulator_source &convolution, const sample &s) {
     const auto expected = s.expected();
+    EXPECT_EQ(std::ssize(convolution.weight_sums()), s.p.filters);
     EXPECT_EQ(for_each_block(convolution, s), expected);
     const parallel::scoped_executor executor(small_parts);
     EXPECT_EQ(for_each_block(convolution, s), expected);

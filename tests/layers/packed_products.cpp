@@ -355,6 +355,19 @@ TEST(packed_product, runs_any_panels_of_any_columns) {
     }
 }
 
+/// A run reads all of a panel: one that is wider than its columns by a whole vector takes longer for nothing.
+TEST(packed_product, pads_columns_to_whole_vectors_alone) {
+    const std::int64_t inner = 3; // too few for tiles
+    const auto available = environment::usable_features() & ~targets::feature::amx_int8;
+    const auto &narrowest = (*targets::pick(available, panels_table)).of[0];
+    const std::vector<std::int8_t> w(static_cast<std::size_t>(inner * 300), 1); // no excess, so that bytes multiply
+    for (std::int64_t columns = 1; columns <= 300; ++columns) {
+        const packed_product product(
+                {false, inner, 1, columns}, constant_weights::of_matrix(w.data(), columns), available);
+        EXPECT_EQ(product.bytes(), round_up(inner, narrowest.depth) * round_up(columns, narrowest.columns)) << columns;
+    }
+}
+
 using bytes = std::vector<std::int8_t>;
 
 using excess_of_panels = std::vector<excess_weights::weight>;

@@ -1,14 +1,21 @@
 // Makes the tests that it is linked with stream results of every size past the caches, by reporting a tiny last-level
 // cache. Otherwise only large tensors are streamed.
+#include <algorithm>
 #include <atomic>
+#include <csignal>
 
 #include <gtest/gtest.h>
 #include <unistd.h>
+#if defined(__x86_64__)
+#include <ucontext.h>
+#include <x86intrin.h>
+#endif
 
 #include "kernels/native/implementation.hpp"
 #include "parallel/executor.hpp"
 #include "quantization/environment.hpp"
 #include "support/random.hpp"
+#include "support/tested_sets.hpp"
 
 namespace {
 std::atomic<bool> sysconf_was_called = false;
@@ -124,6 +131,38 @@ TEST(streamed, parts_end_with_a_fence) {
     in.src = bytes_of(ordinary);
     expect_fences_behind_parts({q, in});
 }
+
+#if defined(__x86_64__)
+std::atomic<int> steps = 0, store_fences = 0;
+
+/// Called by the processor's trap before each instruction: counts those that are sfence.
+void count_fences(int, siginfo_t *, void *state) {
+    const auto *const next =
+            reinterpret_cast<const std::byte *>(static_cast<ucontext_t *>(state)->uc_mcontext.gregs[REG_RIP]);
+    constexpr std::byte sfence[] = {std::byte {0x0f}, std::byte {0xae}, std::byte {0xf8}};
+    ++steps;
+    if (std::equal(std::begin(sfence), std::end(sfence), next)) ++store_fences;
+}
+
+// No result shows the order in which other processors see stores, but the instructions that are executed do.
+TEST(streamed, vectors_have_a_store_fence) {
+    struct sigaction counting = {}, before;
+    counting.sa_sigaction = count_fences;
+    counting.sa_flags = SA_SIGINFO;
+    ASSERT_EQ(sigaction(SIGTRAP, &counting, &before), 0);
+    constexpr unsigned long long trap_flag = 0x100;
+    for (const auto &set : available_sets()) {
+        steps = store_fences = 0;
+        __writeeflags(__readeflags() | trap_flag);
+        set.code->fence();
+        __writeeflags(__readeflags() & ~trap_flag);
+        if (steps == 0) break;
+        EXPECT_EQ(store_fences, set.name == "scalar" ? 0 : 1) << set.name;
+    }
+    sigaction(SIGTRAP, &before, nullptr);
+    if (steps == 0) GTEST_SKIP() << "what runs this has no single steps";
+}
+#endif
 
 } // namespace
 } // namespace dynquant::test
