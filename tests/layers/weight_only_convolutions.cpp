@@ -281,21 +281,6 @@ TEST(weight_only_convolutions, of_slices_by_hand) {
         expect_equal(run(s, available, memory), expected);
 }
 
-/// Every second element of x begins a window, and every third is in it: of elements with odd places, windows meet one
-/// more than of those with even places.
-TEST(weight_only_convolutions, of_more_odd_places_by_hand) {
-    sample s(data_type::s8, 1, 1, 1, {3});
-    s.d.window.strides = {2};
-    s.d.window.dilations = {3};
-    s.d.window.pads = {3, 0};
-    s.data = {std::byte {1}, std::byte {10}, std::byte {100}};
-    s.x_shape = {1, 1, 7};
-    s.x = {1, 2, 3, 4, 5, 6, 7};
-    weight_only_layer::memory memory;
-    for (const auto available : runnable_features()) // 10 * 1 + 100 * 4, 10 * 3 + 100 * 6
-        EXPECT_EQ(run(s, available, memory), (std::vector<float> {410, 630}));
-}
-
 /// Sums of more taps than pass at once, at positions that end a vector before a tile does.
 TEST(weight_only_convolutions, of_many_taps_by_hand) {
     constexpr std::int64_t channels = 3, taps = 1500;
