@@ -49,9 +49,9 @@ class Wheel(unittest.TestCase):
         for name in ARCHIVE.namelist():
             self.assertNotIn(str(ROOT).encode(), ARCHIVE.read(name), name)
 
-    def test_the_wheel_and_its_files_take_at_most_4_megabytes(self):
+    def test_the_wheel_and_its_files_take_at_most_4_megabytes_by_gcc_and_5_with_libcxx(self):
         installed = sum(info.file_size for info in ARCHIVE.infolist())
-        self.assertLessEqual(WHEEL.stat().st_size + installed, 4_000_000)
+        self.assertLessEqual(WHEEL.stat().st_size + installed, 5_000_000 if "manylinux_2_28" in WHEEL.name else 4_000_000)
 
 
 class Functions(unittest.TestCase):

@@ -1,0 +1,29 @@
+"""A program that finds the package by CMake and runs."""
+
+import pathlib
+
+from conan import ConanFile
+from conan.tools.build import can_run
+from conan.tools.cmake import CMake, cmake_layout
+
+
+class Test(ConanFile):
+    """tests/package/consumer.cpp says the same of an installed tree; here a result is computed and compared."""
+
+    settings = "os", "arch", "compiler", "build_type"
+    generators = "CMakeToolchain", "CMakeDeps", "VirtualRunEnv"
+
+    def requirements(self) -> None:
+        self.requires(self.tested_reference_str)
+
+    def layout(self) -> None:
+        cmake_layout(self)
+
+    def build(self) -> None:
+        cmake = CMake(self)
+        cmake.configure()
+        cmake.build()
+
+    def test(self) -> None:
+        if can_run(self):
+            self.run(str(pathlib.Path(self.cpp.build.bindir) / "consumer"), env="conanrun")
