@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import warnings
 import zipfile
 
 import numpy as np
@@ -76,6 +77,64 @@ class Functions(unittest.TestCase):
             session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
         (y,) = session.run(None, {"x": np.float32([3, -1.5, 200])})
         np.testing.assert_array_equal(y, np.int8([7, -2, 127]))
+
+    def test_a_session_has_the_provider_and_its_options(self):
+        """With a scale for each row of x a row has the same result alone."""
+        rows = np.random.default_rng(1).standard_normal((5, 24)).astype(np.float32)
+        rows *= np.geomspace(0.1, 10, 5, dtype=np.float32)[:, None]
+
+        def is_by_row(session):
+            alone = [session.run(None, {"x": rows[i : i + 1]})[0] for i in range(5)]
+            return np.array_equal(session.run(None, {"x": rows})[0], np.concatenate(alone))
+
+        settings = onnxruntime.SessionOptions()
+        settings.intra_op_num_threads = 3
+        with tempfile.TemporaryDirectory() as folder:
+            path = models.product(pathlib.Path(folder, "m.onnx"))
+            for model in (path, pathlib.Path(path), pathlib.Path(path).read_bytes()):
+                session = package.session(model)
+                self.assertIn(package.get_ep_name(), session.get_providers())
+                self.assertFalse(is_by_row(session))
+            session = package.session(path, settings, activation_scales="per_row", threads=1, verbose=False)
+            self.assertEqual(session.get_session_options().intra_op_num_threads, 3)
+            self.assertTrue(is_by_row(session))
+            for options, expected in (
+                ({"activation_scales": "row"}, "option 'activation_scales': expected per_tensor or per_row, given 'row'"),
+                ({"threads": -1}, "option 'threads': expected a number of threads, or 0 for all of the session, given '-1'"),
+                ({"model": 1}, "option 'model': expected activation_scales, claim, threads, verbose or weight_only"),
+            ):
+                with self.subTest(options=options), self.assertRaises(ValueError) as raised:
+                    package.session(path, **options)
+                self.assertTrue(str(raised.exception).startswith(expected), raised.exception)
+            with self.assertRaisesRegex(Exception, "none.onnx"):
+                package.session(str(pathlib.Path(folder, "none.onnx")))
+
+    def test_registering_twice(self):
+        """And after somebody else, under another name. In a process of its own, as others here register."""
+        code = (
+            "import onnxruntime, onnxruntime_ep_dynquant as p\n"
+            "count = lambda: sum(d.ep_name == p.get_ep_name() for d in onnxruntime.get_ep_devices())\n"
+            "onnxruntime.register_execution_provider_library('another', p.get_library_path())\n"
+            "before = count()\n"
+            "p.register(); p.register()\n"
+            "assert count() == before > 0\n"
+            "onnxruntime.unregister_execution_provider_library('another')\n"
+            "assert count() == 0\n"
+            "p.register()\n"
+            "assert count() == before\n"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_a_list_of_providers(self):
+        """ONNX Runtime before 1.25 takes none of a library, and makes a session without it."""
+        package.register()
+        version = tuple(map(int, onnxruntime.__version__.split(".")[:2]))
+        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # ONNX Runtime's
+            path = models.product(pathlib.Path(folder, "m.onnx"))
+            session = onnxruntime.InferenceSession(path, providers=[package.get_ep_name(), "CPUExecutionProvider"])
+        self.assertEqual(package.get_ep_name() in session.get_providers(), version >= (1, 25))
 
     def test_a_library_path_needs_no_onnxruntime_in_python(self):
         done = self.library_path(None)
