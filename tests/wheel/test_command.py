@@ -4,12 +4,10 @@ import importlib.metadata
 import os
 import pathlib
 import pty
-import re
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import types
 import unittest
 
@@ -18,57 +16,29 @@ import onnx
 import onnxruntime
 import onnxruntime_ep_dynquant as package
 from onnx import TensorProto, helper
-from onnxruntime_ep_dynquant import inputs, sessions
+from onnxruntime_ep_dynquant import inputs, measure, sessions
 
 import models
+from cases import QUICK, Command, setUpModule  # noqa: F401 -- which unittest calls
 from models import FLOAT, command
 
-QUICK = "--rounds", "2", "--milliseconds", "1"
-
-
-ENDINGS = {signal.SIGHUP: -1, signal.SIGINT: 130, signal.SIGQUIT: -3, signal.SIGTERM: -15}  # the status of the command
-
-
-def setUpModule():
-    sessions.register()
-    for ending in ENDINGS:  # Children inherit what is ignored, as under nohup.
-        signal.signal(ending, signal.SIG_DFL)
-
-
-class Command(unittest.TestCase):
-    def setUp(self):
-        held = tempfile.TemporaryDirectory()
-        self.addCleanup(held.cleanup)
-        self.folder = pathlib.Path(held.name)
-        self.model = models.dynamic(self.folder / "m.onnx")
-
-    def file(self, name):
-        return self.folder / name
-
-    def array(self, name, value):
-        np.save(self.file(name), value)
-        return self.file(name)
-
-    def succeeds(self, *arguments, options=QUICK):
-        done = command(*arguments, *options)
-        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
-        return done.stdout
-
-    def refused_like(self, pattern, *arguments, options=QUICK, **settings):
-        """pattern: of all that stderr gets. settings: of command(). Returns what stdout gets."""
-        done = command(*arguments, *options, **settings)
-        self.assertRegex(done.stderr, rf"\Aonnxruntime_ep_dynquant: {pattern}\n\Z")
-        self.assertEqual(done.returncode, 1)
-        return done.stdout
-
-    def refused(self, expected, *arguments, **settings):
-        return self.refused_like(re.escape(expected), *arguments, **settings)
+ONE_CONVOLUTION = "1 of 1 quantized layer (1 convolution)"
 
 
 class Says(Command):
     def test_what_is_claimed_times_and_whether_it_pays(self):
         said = self.succeeds(self.model, "--shape", "x=1x3x16x16")
-        self.assertIn(f"ONNX Runtime {onnxruntime.__version__}: the provider claims 1 layer.\n", said)
+        self.assertIn(f"ONNX Runtime {onnxruntime.__version__}: the provider claims {ONE_CONVOLUTION}.\n", said)
+        self.assertNotIn("DynamicQuantizeLinear", said)
+        self.assertRegex(said, r"\n *ONNX Runtime +[\d.]+ \([\d.]+ to [\d.]+\)")
+        self.assertRegex(said, r"\n *with the provider +[\d.]+ \([\d.]+ to [\d.]+\)")
+        self.assertIn("\nThe outputs with and without the provider are equal.\n", said)
+        threads = ["one thread", *(f"{n} threads" for n in measure.numbers_of_threads()[1:])]
+        verdicts = (rf"(It pays|It does not pay|Cannot tell) on {n}: .*ONNX Runtime alone.*\.\n" for n in threads)
+        self.assertRegex(said, "\n" + "".join(verdicts) + "$")
+
+    def test_operators(self):
+        said = self.succeeds(self.model, "--shape", "x=1x3x16x16", "--verbose")
         for operator, claimed, left in (
             ("DynamicQuantizeLinear", 1, "0"),
             ("ConvInteger", 1, "0"),
@@ -76,20 +46,60 @@ class Says(Command):
             ("Mul", 2, "-"),
         ):
             self.assertRegex(said, rf"\n *{operator} +{claimed} +{left} +\n")
-        self.assertRegex(said, r"\n *ONNX Runtime +[\d.e-]+ \([\d.e-]+ to [\d.e-]+\)")
-        self.assertRegex(said, r"\n *with the provider +[\d.e-]+ \([\d.e-]+ to [\d.e-]+\)")
-        self.assertIn("\nThe outputs with and without the provider are equal.\n", said)
-        self.assertRegex(
-            said,
-            r"\nIt (pays|pays on .+ only|does not pay): with the provider the model runs [\d.]+ times as fast as without it "
-            r"on one thread.*\.\n$",
-        )
 
     def test_how_it_compares_with_the_float_model(self):
         said = self.succeeds(self.model, "--shape", "x=1x3x16x16", "--float", models.floats(self.file("f.onnx")))
-        self.assertRegex(said, r"\n *with the provider .* 0\.999\d+ +[\d.e-]+ of [\d.e-]+ *\n")
-        self.assertRegex(said, r"\n *float model +[\d.e-]+ \(")
-        self.assertRegex(said, r" and [\d.]+ times as fast as the float model on one thread")
+        self.assertRegex(said, r"\n *beside the float model, of drawn inputs +cosine +top-1 +largest difference *\n")
+        self.assertRegex(said, r"\n *with the provider +0\.999\d+ +[\d.]+ % +[\d.e-]+ of [\d.e-]+ *\n")
+        self.assertRegex(said, r"\n *float model +[\d.]+ \(")
+        self.assertRegex(said, r"on one thread: .*the float model")
+        self.assertNotIn("Warning", said)
+
+    def test_a_low_cosine_is_a_warning(self):
+        """Beside weights of the other sign all outputs are."""
+        other = models.floats(self.file("f.onnx"), w=-models.W.astype(np.float32))
+        said = self.succeeds(self.model, "--shape", "x=1x3x16x16", "--float", other)
+        warning = r"\nWarning: the cosine to the float model is -1 \(-1 in ONNX Runtime alone\)"
+        drawn = ": these are drawn inputs, which say little; --input and --accuracy take real ones"
+        self.assertRegex(said, warning + drawn + r"\.\n")
+        x = self.array("x.npy", np.random.default_rng(1).standard_normal((1, 3, 7, 5)).astype(np.float32))
+        said = self.succeeds(self.model, "--input", x, "--float", other)
+        self.assertRegex(said, warning + r"\.\n")
+        self.assertNotIn("drawn", said)
+
+    def test_options(self):
+        """A scale for each image: with one for both the second image, which is small, has codes of few values."""
+        small = np.random.default_rng(1).standard_normal((2, 3, 7, 5)).astype(np.float32)
+        small[1] *= 1e-3
+        x = self.array("x.npy", small)
+        self.assertIn("are equal", self.succeeds(self.model, "--input", x))
+        self.assertIn("differ by", self.succeeds(self.model, "--input", x, "--option", "activation_scales=per_row"))
+        said = self.succeeds(self.model, "--input", x, "--option", "claim=none")
+        self.assertIn(": the provider claims nothing.\nIt does not pay: nothing is claimed", said)
+        wrong = "--option 'activation_scales': expected per_tensor or per_row, given 'per_rwo' (did you mean 'per_row'?)"
+        self.refused(wrong, self.model, "--option", "activation_scales=per_rwo")
+        self.refused_like(r"--option 'claim': expected auto, all or none, given 'x=y'", self.model, "--option", "claim=x=y")
+
+    def test_why_there_is_one_scale_for_all_rows(self):
+        """The scale is an output of the model, too."""
+        model = onnx.load(self.model)
+        model.graph.output.append(helper.make_tensor_value_info("s", FLOAT, []))
+        onnx.save(model, self.file("s.onnx"))
+        per_row = "--option", "activation_scales=per_row"
+        self.assertRegex(
+            self.succeeds(self.file("s.onnx"), "--shape", "x=1x3x8x8", *per_row),
+            r"\n1 DynamicQuantizeLinear: one scale for all rows, as '\.\.\.' is read outside of the graph\.\n",
+        )
+
+    def test_advice_for_embeddings(self):
+        """Of models that mostly multiply, and have one scale for all rows."""
+        advice = "\nFor embeddings try --option activation_scales=per_row: "
+        product, rows = models.product(self.file("p.onnx")), self.file("rows.onnx")
+        self.assertIn(advice, self.succeeds(product))
+        self.assertNotIn(advice, self.succeeds(product, "--option", "activation_scales=per_row"))
+        self.assertNotIn(advice, self.succeeds(self.model, "--shape", "x=1x3x8x8"))
+        self.succeeds("--per-row", product, rows, options=())
+        self.assertNotIn(advice, self.succeeds(rows))
 
     def test_inputs_are_read(self):
         x = self.array("x.npy", np.random.default_rng(1).standard_normal((1, 3, 7, 5)).astype(np.float32))
@@ -105,6 +115,8 @@ class Says(Command):
         said = self.succeeds(
             models.dynamic(self.file("t.onnx"), tail=tail, constants={"s1": np.float32(1)}), "--shape", "x=1x3x8x8"
         )
+        self.assertIn("\nLeft to ONNX Runtime: 1 DequantizeLinear, as ONNX Runtime has a fast kernel for it.\n", said)
+        said = self.succeeds(self.file("t.onnx"), "--shape", "x=1x3x8x8", "--verbose")
         self.assertRegex(said, r"\n *DequantizeLinear +0 +1 +ONNX Runtime has a fast kernel for it *\n")
 
     def test_outputs_that_are_no_numbers(self):
@@ -117,7 +129,7 @@ class Says(Command):
         floats.graph.output[0].name = "nan"
         onnx.save(floats, self.file("f.onnx"))
         said = self.succeeds(model, "--shape", "x=1x3x16x16", "--float", self.file("f.onnx"))
-        self.assertRegex(said, r"\n *with the provider .* no finite numbers +no finite numbers *\n")
+        self.assertRegex(said, r"\n *with the provider( +no finite numbers){3} *\n")
         self.assertIn(
             "\nThe outputs with and without the provider are not compared: no finite numbers.\n"
             "2048 of 2048 numbers of the outputs with the provider are NaN: --input gives inputs that are not drawn.\n",
@@ -136,19 +148,14 @@ class Says(Command):
             node.name += name
         onnx.save(model, path)
         said = self.succeeds(path, "--shape", "x=1x3x8x8")
-        self.assertIn(": the provider claims 1 layer.\n", said)
+        self.assertIn(f": the provider claims {ONE_CONVOLUTION}.\n", said)
         self.assertNotIn("Foo", said)
 
     def test_nothing_is_claimed(self):
         """Then nothing is timed, and wrong arguments are wrong all the same."""
-        nodes = [
-            helper.make_node("QuantizeLinear", ["x", "s"], ["q"]),
-            helper.make_node("DequantizeLinear", ["q", "s"], ["d"]),
-            helper.make_node("Neg", ["d"], ["y"]),
-        ]
-        model = models.save(
-            self.file("q.onnx"), nodes, [("x", FLOAT, ["n"])], [("y", FLOAT, None)], {"s": np.float32(1)}
-        )
+        nodes = [helper.make_node("QuantizeLinear", ["x", "s"], ["y"])]
+        inputs, outputs = [("x", FLOAT, ["n"])], [("y", TensorProto.UINT8, None)]
+        model = models.save(self.file("q.onnx"), nodes, inputs, outputs, {"s": np.float32(1)})
         said = self.succeeds(model)
         self.assertIn(": the provider claims nothing.\n", said)
         self.assertTrue(
@@ -159,6 +166,21 @@ class Says(Command):
         )
         self.assertNotIn("one thread", said)
         self.refused(f"--shape z=1: expected an input of {model}, x, given 'z'", model, "--shape", "z=1")
+
+    def test_a_model_in_qdq_format(self):
+        nodes = [
+            helper.make_node("QuantizeLinear", ["x", "s"], ["q"]),
+            helper.make_node("DequantizeLinear", ["q", "s"], ["d"]),
+            helper.make_node("Neg", ["d"], ["y"]),
+        ]
+        inputs, outputs = [("x", FLOAT, ["n"])], [("y", FLOAT, None)]
+        model = models.save(self.file("q.onnx"), nodes, inputs, outputs, {"s": np.float32(1)})
+        self.assertEqual(
+            self.succeeds(model),
+            "It does not pay: this is a model in QDQ format, as quantize_static makes them, whose layers ONNX Runtime fuses "
+            "itself; onnxruntime.quantization.quantize_dynamic makes models that gain.\n",
+        )
+        self.assertRegex(self.succeeds(model, "--verbose"), r"\n *QuantizeLinear +0 +1 +ONNX Runtime has a fast kernel for it *\n")
 
     def test_an_unknown_first_extent_is_1(self):
         self.assertIn("are equal", self.succeeds(models.dynamic(self.file("n.onnx"), x=("n", 3, 8, 8))))
@@ -184,8 +206,8 @@ class Models(Command):
     def test_without_quantized_layers(self):
         model = models.floats(self.file("f.onnx"))
         said = self.refused(
-            f"{model} has no quantized layers, and nothing that the provider could claim. "
-            "onnxruntime.quantization.quantize_dynamic makes such models",
+            f"{model} has no quantized layers, as a float model, so that the provider changes nothing: "
+            "onnxruntime.quantization.quantize_dynamic makes models that gain",
             model,
             "--shape",
             "x=1x3x8x8",
@@ -205,7 +227,7 @@ class Models(Command):
         other = models.floats(self.file("f.onnx"), w=models.W[:5])
         self.assertRegex(
             self.succeeds(self.model, "--shape", "x=1x3x8x8", "--float", other),
-            r"\n *with the provider .* other shapes +other shapes *\n",
+            r"\n *with the provider( +other shapes){3} *\n",
         )
 
 
@@ -235,7 +257,9 @@ class Inputs(Command):
         self.refused(expected, model, "--shape", "imgae=1x3x8x8")
 
     def test_shapes_that_are_missing(self):
-        self.refused("input 'x' has the shape [n, 3, h, w]: give its extents, --shape x=1x3xNxN", self.model)
+        missing = "the model leaves extents open, of the inputs 'x' [n, 3, h, w]. Give yours, such as --shape x=1x3x224x224"
+        self.refused(missing, self.model)
+        self.succeeds(self.model, *missing.split()[-2:])
 
     def test_inputs_given_twice(self):
         x = self.array("x.npy", np.zeros((1, 3, 8, 8), np.float32))
@@ -253,7 +277,7 @@ class Inputs(Command):
         for name in ("none.npy", "text.npy", "empty.npy", "two.npz", "half.npz", "header.npy", "objects.npy"):
             with self.subTest(name=name):
                 path = self.file(name)
-                expected = rf"--input {path}: {path} is no \.npy file that can be read: .+"
+                expected = rf"--input {path}: {path} is no \.np[yz] file that can be read: .+"
                 self.refused_like(expected, self.model, "--input", path)
         x = self.array("x.npy", np.zeros((1, 3, 8, 8)))
         self.refused(f"--input {x}: expected tensor(float) for input 'x', given float64", self.model, "--input", x)
@@ -289,170 +313,74 @@ class Inputs(Command):
         self.refused_like(expected, model)
 
 
-class PerRow(Command):
-    """--per-row IN.onnx OUT.onnx. What the file computes is tests/onnxruntime_ep/test_per_row_file.py's to test."""
+class Accuracy(Command):
+    """--accuracy FOLDER."""
 
     def setUp(self):
         super().setUp()
-        self.product = models.product(self.file("p.onnx"))
-        self.out = self.file("out.onnx")
+        self.floats = models.floats(self.file("f.onnx"))
+        self.real = self.file("real")
+        self.real.mkdir()
+        self.options = "--float", self.floats, "--accuracy", self.real
 
-    def rewritten(self, source, target):
-        return self.succeeds("--per-row", source, target, options=())
+    def x(self, extent):
+        return np.random.default_rng(extent).standard_normal((1, 3, extent, extent)).astype(np.float32)
 
-    def files(self):
-        return {path: path.read_bytes() for path in self.folder.rglob("*") if path.is_file()}
+    def test_all_files_are_compared(self):
+        np.save(self.real / "0.npy", self.x(8))
+        np.savez(self.real / "1.npz", x=self.x(9))
+        (self.real / "notes.txt").write_text("no input")
+        said = self.succeeds(self.model, *self.options)
+        self.assertRegex(
+            said, r"\n *beside the float model, of 2 inputs +mean cosine +least cosine +top-1 +largest difference *\n")
+        for peer in ("ONNX Runtime", "with the provider"):
+            self.assertRegex(said, rf"\n *{peer} +0\.999\d+ +0\.999\d+ +[\d.]+ % +[\d.e-]+ of [\d.e-]+ *\n")
+        self.assertIn("\nThe first of the 2 inputs is timed.\n", said)
+        self.assertNotIn("drawn", said)
 
-    def refused_without_a_trace(self, pattern, *arguments, **settings):
-        before = self.files()
-        self.assertEqual(self.refused_like(pattern, "--per-row", *arguments, options=(), **settings), "")
-        self.assertEqual(self.files(), before)
+    def test_one_file(self):
+        np.save(self.real / "0.npy", self.x(8))
+        said = self.succeeds(self.model, *self.options)
+        self.assertRegex(said, r"\n *beside the float model, of 1 input +cosine +top-1 +largest difference *\n")
 
-    def test_what_is_rewritten(self):
-        """The rows of the second file are what the first file computes of each row alone."""
-        said = self.rewritten(self.product, self.out)
-        self.assertEqual(said, f"{self.out}: 1 of 1 quantized layers have a scale for each row of x.\n")
-        x = np.random.default_rng(1).standard_normal((5, 24)).astype(np.float32)
-        x *= np.geomspace(0.1, 10, 5, dtype=np.float32)[:, None]
-        run = lambda path, provider, x: sessions.session(str(path), provider=provider).run(None, {"x": x})[0]
-        expected = np.concatenate([run(self.product, True, x[i : i + 1]) for i in range(5)])
-        self.assertFalse(np.array_equal(run(self.product, True, x), expected))
-        for provider in (True, False):
-            np.testing.assert_array_equal(run(self.out, provider, x), expected)
-        self.assertIn(": the provider claims 1 layer.\n", self.succeeds(self.out))
-
-    def test_what_is_left_and_why(self):
-        both, convolution = onnx.load(self.product), onnx.compose.add_prefix(onnx.load(self.model), "conv_").graph
-        for field in ("node", "input", "output", "initializer"):
-            getattr(both.graph, field).extend(getattr(convolution, field))
-        onnx.save(both, self.file("both.onnx"))
-        self.assertEqual(
-            self.rewritten(self.file("both.onnx"), self.out),
-            f"{self.out}: 1 of 2 quantized layers have a scale for each row of x. "
-            "Left: 1 ConvInteger: a convolution has no rows.\n",
-        )
-
-    def test_nothing_to_rewrite(self):
-        self.refused_without_a_trace(
-            f"{self.model}: nothing to rewrite: 1 ConvInteger: a convolution has no rows", self.model, self.out
-        )
-
-    def test_models_that_cannot_be_read(self):
-        text, empty, cut = map(self.file, ("text.onnx", "empty.onnx", "cut.onnx"))
-        text.write_text("text")
-        empty.write_text("")
-        model = onnx.load(self.product)
-        del model.graph.node[0].output[1:]
-        onnx.save(model, cut)
-        for path, expected in (
-            (self.file("none.onnx"), f"{self.file('none.onnx')} cannot be read: No such file or directory"),
-            (self.folder, f"{self.folder} cannot be read: Is a directory"),
-            ("", "a file without a name cannot be read: No such file or directory"),
-            (text, f"{text} is no ONNX model: .+"),
-            (empty, f"{empty} is no ONNX model: it has no graph"),
-            (cut, f"{cut} is no ONNX model: an operator lacks inputs, outputs or attributes"),
+    def test_files_that_are_wrong(self):
+        for name, value, expected in (
+            ("0.npy", np.zeros((1, 3, 8, 8)), "expected tensor(float) for input 'x', given float64"),
+            ("0.npy", self.x(8)[0], "expected a shape like [n, 3, h, w], given [3, 8, 8]"),
+            ("0.npz", {"y": self.x(8)}, "expected the arrays x, given y"),
+            ("0.npz", {}, "expected the arrays x, given none"),
         ):
-            with self.subTest(path=path):
-                self.refused_without_a_trace(expected, path, self.out)
+            with self.subTest(expected=expected):
+                path = self.real / name
+                np.savez(path, **value) if isinstance(value, dict) else np.save(path, value)
+                self.refused(f"--accuracy {path}: {expected}", self.model, *self.options)
+                path.unlink()
+        path = self.real / "0.npz"
+        path.write_text("text")
+        self.refused_like(rf"--accuracy {path}: {path} is no \.npz file that can be read: .+", self.model, *self.options)
 
-    def test_files_that_cannot_be_written(self):
-        self.file("link.onnx").symlink_to(self.product)
-        for path in (self.product, self.file("link.onnx")):
-            self.refused_without_a_trace(f"{path} is read: expected another file to write", self.product, path)
-        self.file("itself.onnx").symlink_to("itself.onnx")
-        self.file("file").write_text("")
-        for path, reason in (
-            (self.file("itself.onnx"), "Too many levels of symbolic links"),
-            (self.file("file") / "out.onnx", "File exists"),
-            (self.file("file") / "folder/out.onnx", "Not a directory"),
-            (self.file("o" * 256), "File name too long"),
-            (self.folder, "Is a directory"),
-            ("/dev/full", "No space left on device"),
-            ("", "Is a directory"),
-        ):
-            self.refused_without_a_trace(
-                f"{path or 'a file without a name'} cannot be written: {reason}", self.product, path
-            )
-        self.assertEqual(os.readlink(self.file("itself.onnx")), "itself.onnx")
+    def test_a_later_file_that_does_not_run(self):
+        """The kernel is larger than what it is moved over."""
+        small = models.dynamic(self.file("small.onnx"), pads=(0, 0, 0, 0))
+        np.save(self.real / "0.npy", self.x(8))
+        np.save(self.real / "1.npy", self.x(2))
+        self.refused_like(r".*\.onnx cannot run on 'x' of shape \[1, 3, 2, 2\]; .+", small, *self.options)
 
-    def test_files_that_are_replaced(self):
-        """A file keeps its mode, and a link leads where it led."""
-        self.file("old.onnx").write_text("old")
-        self.file("old.onnx").chmod(0o604)
-        self.out.symlink_to("old.onnx")
-        names = sorted(os.listdir(self.folder))
-        self.rewritten(self.product, self.out)
-        self.assertEqual(sorted(os.listdir(self.folder)), names)
-        self.assertEqual(self.file("old.onnx").stat().st_mode & 0o777, 0o604)
-        self.assertEqual(os.readlink(self.out), "old.onnx")
-        self.assertEqual([f.name for f in onnx.load(self.out).functions], ["DynamicQuantizeLinear", "MatMulInteger"])
+    def test_several_inputs_want_arrays_by_name(self):
+        nodes = [helper.make_node("Add", ["y", "x2"], ["sum"])]
+        model = onnx.load(models.dynamic(self.file("two.onnx"), tail=nodes))
+        model.graph.input.append(helper.make_tensor_value_info("x2", FLOAT, [1]))
+        onnx.save(model, self.file("two.onnx"))
+        np.save(self.real / "0.npy", self.x(8))
+        expected = f"--accuracy {self.real / '0.npy'}: expected a file .npz with the arrays x, x2, given one array"
+        self.refused(expected, self.file("two.onnx"), *self.options)
 
-    def test_a_pipe_gets_the_bytes(self):
-        self.rewritten(self.product, self.out)
-        arguments = [sys.executable, "-m", "onnxruntime_ep_dynquant", "--per-row", self.product, "/dev/stdout"]
-        done = subprocess.run(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
-        self.assertEqual((done.returncode, done.stderr), (0, b""))
-        said = b"/dev/stdout: 1 of 1 quantized layers have a scale for each row of x.\n"
-        self.assertEqual(done.stdout, self.out.read_bytes() + said)
-
-    def test_folders_are_made_and_names_may_be_as_long_as_names_can_be(self):
-        path = self.file("new") / "folder" / ("o" * 255)
-        self.rewritten(self.product, path)
-        self.assertEqual(os.listdir(path.parent), [path.name])
-        self.assertEqual(onnx.load(path).functions[0].domain, "dynquant")
-
-    def test_a_signal_leaves_no_temporary_file(self):
-        """It comes between the writing of a temporary file and its renaming."""
-        for ending, status in ENDINGS.items():
-            with self.subTest(ending=ending):
-                self.file("sitecustomize.py").write_text(
-                    "import os\n"
-                    "def replace(*names, rename=os.replace):\n"
-                    f"    os.kill(os.getpid(), {ending:d})\n"
-                    "    rename(*names)\n"
-                    "os.replace = replace\n"
-                )
-                done = command("--per-row", self.product, self.out, python_path=str(self.folder))
-                self.assertEqual((done.returncode, done.stdout), (status, ""), done.stderr)
-                self.assertEqual([name for name in os.listdir(self.folder) if "dynquant" in name], [])
-                self.assertEqual(onnx.load(self.out).functions[0].domain, "dynquant")
-                self.out.unlink()
-
-    def test_weights_in_another_file(self):
-        """Which both models read."""
-        external = {"save_as_external_data": True, "location": "w.data", "size_threshold": 0}
-        model = models.product(self.file("e.onnx"), **external)
-        before = self.file("w.data").read_bytes()
-        self.rewritten(model, self.out)
-        self.assertEqual(self.file("w.data").read_bytes(), before)
-        self.assertIn(": the provider claims 1 layer.\n", self.succeeds(self.out))
-        data = self.file("w.data")
-        self.refused_without_a_trace(f"{data} is read: expected another file to write", model, data)
-        self.file("other").mkdir()
-        other = self.file("other") / "out.onnx"
-        self.refused_without_a_trace(
-            f"{other}: expected a file in the folder of {model}, as both read weights from {data}", model, other
-        )
-
-    def test_names_of_files_that_are_no_text(self):
-        """In the model, where weights are in another file, and in the command."""
-        self.file("out.onnx").write_bytes(b"")  # else nothing is compared with the weights' file
-        for place in (b"w\xffyz", b"w\0yz"):
-            model = onnx.load(self.product)
-            weights = model.graph.initializer[0]
-            weights.data_location = TensorProto.EXTERNAL
-            weights.external_data.add(key="location", value="wxyz")
-            self.file("e.onnx").write_bytes(model.SerializeToString().replace(b"wxyz", place))
-            self.rewritten(self.file("e.onnx"), self.out)
-        path = self.file("o\udcff.onnx")
-        done = command("--per-row", self.product, path, PYTHONIOENCODING="utf-8:strict")
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertTrue(done.stdout.endswith("/o\\udcff.onnx: 1 of 1 quantized layers have a scale for each row of x.\n"), done.stdout)
-
-    def test_onnx_is_missing(self):
-        self.file("onnx.py").write_text("raise ModuleNotFoundError(\"No module named 'onnx'\")\n")
-        expected = "--per-row needs onnx, 'pip install onnx': No module named 'onnx'"
-        self.refused_without_a_trace(expected, self.product, self.out, python_path=str(self.folder))
+    def test_folders_that_are_wrong(self):
+        expected = f"--accuracy {self.real}: expected files .npz with the arrays x, or .npy of one input, given none"
+        self.refused(expected, self.model, *self.options)
+        none = self.file("none")
+        expected = f"--accuracy {none}: the folder cannot be read: No such file or directory"
+        self.refused(expected, self.model, "--float", self.floats, "--accuracy", none)
 
 
 class Surroundings(Command):
@@ -517,14 +445,16 @@ class Surroundings(Command):
         model = models.dynamic(self.file("m.onnx"), name="a\x1b[31m\n")
         name = r"a\x1b[31m\x0a"
         self.refused(
-            f"input '{name}' has the shape [n, 3, h, w]: give its extents, --shape {name}=1x3xNxN", model
+            f"the model leaves extents open, of the inputs '{name}' [n, 3, h, w]. Give yours, such as "
+            f"--shape '{name}=1x3x224x224'",
+            model,
         )
 
     def test_streams_may_be_closed(self):
         shell = f"{sys.executable} -m onnxruntime_ep_dynquant {self.model} --shape x=1x3x8x8 {' '.join(QUICK)}"
         without_stderr = subprocess.run(f"{shell} 2>&-", shell=True, stdout=subprocess.PIPE, text=True, check=False)
         self.assertEqual(without_stderr.returncode, 0)
-        self.assertIn(": the provider claims 1 layer.\n", without_stderr.stdout)
+        self.assertIn(f": the provider claims {ONE_CONVOLUTION}.\n", without_stderr.stdout)
         without_stdout = subprocess.run(f"{shell} >&-", shell=True, stderr=subprocess.PIPE, text=True, check=False)
         self.assertEqual(without_stdout.returncode, 1)
         self.assertIn("cannot write all output to stdout: Bad file descriptor\n", without_stdout.stderr)
@@ -561,6 +491,13 @@ class Surroundings(Command):
             (("--per-row", "m"), "argument --per-row: expected 2 arguments"),
             (("--per-row", "m", "o", "--shape", "x=1"), "argument --shape: not allowed with argument --per-row"),
             (("--per-row", "m", "o", "--rounds", "2"), "argument --rounds: not allowed with argument --per-row"),
+            (("--per-row", "m", "o", "--verbose"), "argument --verbose: not allowed with argument --per-row"),
+            (("--per-row", "m", "o", "--option", "a=b"), "argument --option: not allowed with argument --per-row"),
+            (("m", "--option", "threads"), "argument --option: expected KEY=VALUE, given 'threads'"),
+            (("m", "--option", "a=b", "--option", "a=c"), "argument --option: 'a' is given twice"),
+            (("m", "--accuracy", "f"), "argument --accuracy: expected --float FLOAT.onnx, with which outputs are compared"),
+            (("m", "--accuracy", "f", "--float", "f", "--shape", "x=1"), "argument --shape: not allowed with argument --accuracy"),
+            (("m", "--accuracy", "f", "--float", "f", "--input", "x"), "argument --input: not allowed with argument --accuracy"),
             (("m", "--rounds", "0"), "argument --rounds: expected a number from 1 to 999999999, given '0'"),
             (("m", "--rounds", "9" * 400), f"argument --rounds: expected a number from 1 to 999999999, given '{'9' * 400}'"),
             (("m", "--milliseconds", "x"), "argument --milliseconds: expected a number from 1 to 999999999, given 'x'"),

@@ -7,18 +7,19 @@ import importlib.metadata
 import io
 import os
 import sys
+from collections import Counter
 
 from .refusal import Refusal, printable
 
 PACKAGE = "onnxruntime-ep-dynquant"
 PROGRAM = "python -m onnxruntime_ep_dynquant"
-DESCRIPTION = """Says which nodes of a model the execution provider claims, which it leaves and why. Then times the model
-with the provider and without it, on one thread and on all, by turns, and says in a sentence whether it pays."""
+DESCRIPTION = """Says how much of a model the execution provider claims, and why it leaves the rest. Then times the model
+with the provider and without it, on one thread and on all, by turns, and says whether it pays."""
 USAGE = """%(prog)s MODEL.onnx [options]
        %(prog)s --per-row IN.onnx OUT.onnx"""
-INPUTS = """Inputs are drawn: floats are normally distributed, integers are 0 and 1. Their shapes are the model's; an
-unknown first extent is 1, and extents of one name are equal. A model with a cache, inputs named past..., takes one
-new token after 128: attention_mask is ones, and position_ids are those behind the cache."""
+INPUTS = """Inputs are drawn: floats are normally distributed, integers are 0 and 1, masks are ones. Their shapes are the
+model's; an unknown first extent is 1, and extents of one name are equal. A model with a cache, inputs named past...,
+takes one new token after 128, and position_ids are those behind the cache."""
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -47,6 +48,21 @@ def arguments() -> argparse.ArgumentParser:
         metavar="FLOAT.onnx",
         help="the model before it was quantized: is timed too, and its outputs compared",
     )
+    parser.add_argument(
+        "--accuracy",
+        metavar="FOLDER",
+        help="real inputs, each a file .npz of arrays by name, or .npy of one input: outputs are compared with those of "
+        "--float over all, and the first is timed",
+    )
+    parser.add_argument(
+        "--option",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        type=_option,
+        help="of the provider, such as activation_scales=per_row; repeatable",
+    )
+    parser.add_argument("--verbose", action="store_true", help="lists operators, and why they are left")
     parser.add_argument("--rounds", metavar="N", type=_one_or_more, default=5, help="turns of each (5)")
     parser.add_argument(
         "--milliseconds", metavar="MS", type=_one_or_more, default=300, help="the least duration of a turn (300)"
@@ -72,6 +88,13 @@ def _one_or_more(text: str) -> int:
     return int(text)
 
 
+def _option(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"expected KEY=VALUE, given '{text}'")
+    return key, value
+
+
 def parse(parser: argparse.ArgumentParser) -> argparse.Namespace:
     said = io.StringIO()
     try:
@@ -80,9 +103,17 @@ def parse(parser: argparse.ArgumentParser) -> argparse.Namespace:
     except SystemExit:
         print(said.getvalue(), end="")
         raise
-    for name in ("shape", "input", "float", "rounds", "milliseconds"):
-        if given.per_row and getattr(given, name) != parser.get_default(name):
+    for name in ("shape", "input", "float", "accuracy", "option", "verbose", "rounds", "milliseconds"):
+        is_given = getattr(given, name) != parser.get_default(name)
+        if given.per_row and is_given:
             parser.error(f"argument --{name}: not allowed with argument --per-row")
+        if given.accuracy is not None and is_given and name in ("shape", "input"):
+            parser.error(f"argument --{name}: not allowed with argument --accuracy")
+    if given.accuracy is not None and given.float is None:
+        parser.error("argument --accuracy: expected --float FLOAT.onnx, with which outputs are compared")
+    for key, count in Counter(key for key, _ in given.option).items():
+        if count > 1:
+            parser.error(f"argument --option: '{key}' is given twice")
     return given
 
 
@@ -90,6 +121,8 @@ def run(given: argparse.Namespace) -> None:
     if given.per_row:
         return rewrite(*given.per_row)
     try:
+        import onnxruntime  # noqa: F401 -- first: inputs needs its NumPy
+
         from . import inputs, measure, report, sessions
     except ImportError as error:
         raise Refusal(f"this command needs onnxruntime and rich, 'pip install onnxruntime rich': {error}") from None
@@ -100,16 +133,27 @@ def run(given: argparse.Namespace) -> None:
                 open(path, "rb").close()
         except OSError as error:
             raise Refusal(f"{path or 'a file without a name'} cannot be read: {error.strerror}") from None
-    claims = sessions.claims(given.model)
+    options = dict(given.option)
+    claims = sessions.claims(given.model, options)
     chosen = inputs.read(given.model, claims.inputs, given.shape, given.input)
-    report.show_claims(claims)
+    samples = inputs.samples(given.accuracy, claims.inputs) if given.accuracy is not None else []
+    if claims.is_qdq() and not given.verbose:
+        return report.say(
+            "It does not pay: this is a model in QDQ format, as quantize_static makes them, whose layers ONNX Runtime fuses "
+            "itself; onnxruntime.quantization.quantize_dynamic makes models that gain."
+        )
+    report.show_claims(claims, given.verbose)
     if not claims.layers_and_nodes:
         return report.say("It does not pay: nothing is claimed, and the model runs as it does without the provider.")
-    values = inputs.make(claims.inputs, chosen)
+    samples = samples or [inputs.make(claims.inputs, chosen)]
     with report.progress() as step:
-        timed = measure.compare(given.model, given.float, values, given.rounds, given.milliseconds / 1000, step)
-    report.show_times(timed)
-    report.say(report.verdict(timed))
+        timed = measure.compare(given.model, given.float, samples, given.rounds, given.milliseconds / 1000, step, options)
+    is_drawn = not given.accuracy and any(isinstance(chosen.get(one.name, ()), tuple) for one in claims.inputs)
+    report.show_times(timed, is_drawn)
+    for threads in timed.seconds:
+        report.say(report.verdict(timed, threads))
+    if said := report.advice(given.model, claims, options):
+        report.say(said)
 
 
 def rewrite(source: str, target: str) -> None:

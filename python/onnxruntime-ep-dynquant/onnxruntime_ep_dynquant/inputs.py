@@ -2,6 +2,8 @@
 
 import difflib
 import math
+import os
+import shlex
 
 import numpy
 
@@ -48,26 +50,37 @@ def make(declared: list, given: Given) -> dict[str, numpy.ndarray]:
         value = given.get(one.name)
         if isinstance(value, numpy.ndarray):
             result[one.name] = value
-        elif past is not None and one.type in ("tensor(int32)", "tensor(int64)") and one.name in ORDERED:
-            result[one.name] = _ordered(one, shapes[one.name], past)
         else:
-            result[one.name] = _draw(random, one, shapes[one.name])
+            result[one.name] = _draw(random, one, shapes[one.name], past)
     return result
 
 
 MASK, POSITIONS = "attention_mask", "position_ids"
 TOKENS = "input_ids", "inputs_embeds"
-ORDERED = MASK, POSITIONS
 
 
-def _ordered(one: object, shape: tuple[int, ...], past: int) -> numpy.ndarray:
-    """The mask hides nothing, and positions are those behind the cache: models compute lengths and rows of tables of
-    them."""
-    _refuse_large(one, shape)
-    if one.name == MASK:
-        return numpy.ones(shape, TYPES[one.type])
-    places = past + numpy.arange(shape[-1] if shape else 1)
-    return numpy.broadcast_to(places if shape else places[0], shape).astype(TYPES[one.type])
+def samples(folder: str, declared: list) -> list[dict[str, numpy.ndarray]]:
+    """The inputs in a folder: of each .npz, by name, or each .npy, of a model with one input."""
+    try:
+        files = sorted(name for name in os.listdir(folder) if name.endswith((".npy", ".npz")))
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise Refusal(f"--accuracy {folder}: the folder cannot be read: {reason}") from None
+    names = ", ".join(one.name for one in declared)
+    if not files:
+        raise Refusal(f"--accuracy {folder}: expected files .npz with the arrays {names}, or .npy of one input, given none")
+    result = []
+    for file in files:
+        option = "--accuracy " + os.path.join(folder, file)
+        arrays = _load(option, os.path.join(folder, file))
+        if isinstance(arrays, numpy.ndarray):
+            if len(declared) != 1:
+                raise Refusal(f"{option}: expected a file .npz with the arrays {names}, given one array")
+            arrays = {declared[0].name: arrays}
+        if arrays.keys() != {one.name for one in declared}:
+            raise Refusal(f"{option}: expected the arrays {names}, given {', '.join(arrays) or 'none'}")
+        result.append({one.name: _checked(option, arrays[one.name], one) for one in declared})
+    return result
 
 
 def _shapes(declared: list, given: Given) -> tuple[dict[str, tuple[int, ...]], int | None]:
@@ -105,10 +118,25 @@ def _shapes(declared: list, given: Given) -> tuple[dict[str, tuple[int, ...]], i
         for name, length in ((MASK, past + tokens), (POSITIONS, tokens)):
             if ranks.get(name, 0) >= 2:
                 fill(name, -1, length)
+    wanted = []
     for one in declared:
-        if one.name in left:
-            known[one.name] = _known(one, [by_name.get(extent, extent) for extent in left[one.name]])
+        if one.name not in left:
+            continue
+        shape = [by_name.get(extent, extent) for extent in left[one.name]]
+        if not all(isinstance(extent, int) for extent in shape):
+            wanted.append(one)
+            typical = IMAGE if len(shape) > 3 else TEXT
+            by_name |= {extent: typical for extent in shape if extent and isinstance(extent, str)}
+            shape = [extent if isinstance(extent, int) else typical for extent in shape]
+        known[one.name] = tuple(shape)
+    if wanted:
+        said = ", ".join(f"'{one.name}' {_text(one.shape)}" for one in wanted)
+        pasted = " ".join("--shape " + shlex.quote(f"{one.name}={'x'.join(map(str, known[one.name]))}") for one in wanted)
+        raise Refusal(f"the model leaves extents open, of the inputs {said}. Give yours, such as {pasted}")
     return known, past
+
+
+IMAGE, TEXT = 224, 128  # extents, of which an error makes examples
 
 
 def _split(option: str, text: str, model: str, names: list[str]) -> tuple[str, str]:
@@ -144,29 +172,29 @@ def _shape(option: str, text: str, value: str, one: object) -> tuple[int, ...]:
 
 
 def _array(option: str, text: str, value: str, one: object) -> numpy.ndarray:
+    array = _load(f"{option} {text}", value)
+    if not isinstance(array, numpy.ndarray):
+        raise Refusal(f"{option} {text}: {value} is no .npy file that can be read: it holds several arrays")
+    return _checked(f"{option} {text}", array, one)
+
+
+def _load(option: str, path: str) -> numpy.ndarray | dict[str, numpy.ndarray]:
     try:
-        with open(value, "rb") as file:
-            array = numpy.load(file, allow_pickle=False)
-        if not isinstance(array, numpy.ndarray):
-            raise ValueError("it holds several arrays")
+        with open(path, "rb") as file:
+            loaded = numpy.load(file, allow_pickle=False)
+            return loaded if isinstance(loaded, numpy.ndarray) else dict(loaded)
     except Exception as error:  # a file that is no array makes numpy raise any
         reason = str(error).split(". ")[0] or type(error).__name__
-        raise Refusal(f"{option} {text}: {value} is no .npy file that can be read: {reason}") from None
+        kind = ".npz" if path.endswith(".npz") else ".npy"
+        raise Refusal(f"{option}: {path} is no {kind} file that can be read: {reason}") from None
+
+
+def _checked(option: str, array: numpy.ndarray, one: object) -> numpy.ndarray:
     if array.dtype != TYPES.get(one.type):
-        raise Refusal(f"{option} {text}: expected {one.type} for input '{one.name}', given {array.dtype}")
+        raise Refusal(f"{option}: expected {one.type} for input '{one.name}', given {array.dtype}")
     if not _fits(array.shape, one):
-        raise Refusal(f"{option} {text}: expected a shape like {_text(one.shape)}, given {_text(array.shape)}")
+        raise Refusal(f"{option}: expected a shape like {_text(one.shape)}, given {_text(array.shape)}")
     return array
-
-
-def _known(one: object, shape: list) -> tuple[int, ...]:
-    """shape: the declared one, of which extents are filled in."""
-    if not all(isinstance(extent, int) for extent in shape):
-        raise Refusal(
-            f"input '{one.name}' has the shape {_text(one.shape)}: give its extents, --shape {one.name}="
-            + "x".join(str(extent) if isinstance(extent, int) else "N" for extent in shape)
-        )
-    return tuple(shape)
 
 
 def _text(shape: object) -> str:
@@ -178,7 +206,8 @@ def _refuse_large(one: object, shape: tuple[int, ...]) -> None:
         raise Refusal(f"input '{one.name}': expected at most 2^31 elements, given the shape {_text(shape)}")
 
 
-def _draw(random: numpy.random.Generator, one: object, shape: tuple[int, ...]) -> numpy.ndarray:
+def _draw(random: numpy.random.Generator, one: object, shape: tuple[int, ...], past: int | None) -> numpy.ndarray:
+    """A mask hides nothing, and positions are those behind the cache: models compute lengths and rows of tables of them."""
     if one.type not in TYPES:
         raise Refusal(f"input '{one.name}' is a {one.type}, which cannot be drawn: expected one of {', '.join(TYPES)}")
     _refuse_large(one, shape)
@@ -186,6 +215,11 @@ def _draw(random: numpy.random.Generator, one: object, shape: tuple[int, ...]) -
     try:
         if issubclass(kind, numpy.floating):
             return random.standard_normal(shape, numpy.float32).astype(kind)
+        if "mask" in one.name.lower():
+            return numpy.ones(shape, kind)
+        if past is not None and one.name == POSITIONS:
+            places = past + numpy.arange(shape[-1] if shape else 1)
+            return numpy.broadcast_to(places if shape else places[0], shape).astype(kind)
         return random.integers(0, 2, shape).astype(kind)
     except MemoryError:
         raise Refusal(f"input '{one.name}': there is too little memory for the shape {_text(shape)}") from None
