@@ -287,6 +287,7 @@ class Sentences(unittest.TestCase):
             (f"Cannot tell on 4 threads: {busy.format(alone)}", {ALONE: [43.6, 3.7, 83.6], PROVIDER: [46, 12, 80.1]}),
             (f"Cannot tell on 4 threads: {busy.format(alone)}", {ALONE: [1.2, 1.1, 1.35], PROVIDER: [1, 1, 1.04]}),
             (f"Cannot tell on 4 threads: {busy.format(alone)}", {ALONE: [522, 80, 854], PROVIDER: [1, 1, 1]}),
+            (f"Cannot tell on 4 threads: {busy.format(alone)}", {ALONE: [15, 20, 21], PROVIDER: [10, 11, 16]}),
             (f"Cannot tell on 4 threads: {busy.format(f'{alone} and {floats}')}",
              {ALONE: [2, 1, 3], PROVIDER: [2, 1, 3], FLOAT: [2, 1, 3]}),
             (f"Cannot tell on 4 threads: 9.0 times as fast as {alone}; {busy.format(floats)}",
