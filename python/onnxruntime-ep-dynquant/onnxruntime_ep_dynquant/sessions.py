@@ -51,7 +51,6 @@ class Claims:
     one_scale: Counter[str] = dataclasses.field(default_factory=Counter)
     inputs: list = dataclasses.field(default_factory=list)
 
-
     def is_qdq(self) -> bool:
         """Whether all that is quantized is between QuantizeLinear and DequantizeLinear, and is left."""
         left = {operator for operator, _ in self.left}
