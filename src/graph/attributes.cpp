@@ -10,7 +10,7 @@ namespace dynquant::graph::core {
 namespace {
 
 template <value_type type>
-using alternative = std::variant_alternative_t<static_cast<size_t>(type), attribute_value>;
+using alternative = std::variant_alternative_t<static_cast<size_t>(type), attribute_value::base>;
 static_assert(std::is_same_v<alternative<value_type::s64>, std::vector<std::int64_t>>);
 static_assert(std::is_same_v<alternative<value_type::f32>, std::vector<float>>);
 static_assert(std::is_same_v<alternative<value_type::boolean>, bool>);

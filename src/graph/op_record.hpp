@@ -10,10 +10,10 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "dynquant/graph.hpp"
+#include "elements/copyable_variant.hpp"
 #include "graph/onednn.hpp"
 #include "kernels/kernels.hpp"
 
@@ -22,7 +22,7 @@ namespace dynquant::graph::core {
 using c_logical_tensor = dnnl_graph_logical_tensor_t;
 
 /// A single number is a list of one, as in oneDNN's C API.
-using attribute_value = std::variant<std::vector<std::int64_t>, std::vector<float>, bool, std::string>;
+using attribute_value = copyable_variant<std::vector<std::int64_t>, std::vector<float>, bool, std::string>;
 
 struct op_record {
     size_t id;

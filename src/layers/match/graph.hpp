@@ -9,10 +9,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "dynquant/quantization.hpp"
+#include "elements/copyable_variant.hpp"
 #include "elements/load_store.hpp"
 #include "quantization/shape.hpp"
 
@@ -44,7 +44,7 @@ struct value {
     bool is_constant() const { return known || is_replaced; }
 };
 
-using attribute = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<float>>;
+using attribute = copyable_variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<float>>;
 
 /// The operators that the matcher asks for. Each means what ONNX's operator of that name does, whatever the reader's
 /// graph calls it; dynamic_quantize_rows is DynamicQuantizeLinear with a scale for each row of `block_size` elements,
