@@ -5,7 +5,6 @@ import pathlib
 import re
 
 from conan import ConanFile
-from conan.tools.build import check_min_cppstd
 from conan.tools.cmake import CMake, CMakeToolchain, cmake_layout
 from conan.tools.files import copy
 from conan.tools.system.package_manager import Apt
@@ -35,9 +34,6 @@ class Dynquant(ConanFile):
     def export_sources(self) -> None:
         for pattern in SOURCES:
             copy(self, pattern, str(self._root()), self.export_sources_folder)
-
-    def validate(self) -> None:
-        check_min_cppstd(self, 20)
 
     def system_requirements(self) -> None:
         apt = Apt(self)

@@ -8,7 +8,7 @@ from conan.tools.cmake import CMake, cmake_layout
 
 
 class Test(ConanFile):
-    """tests/package/consumer.cpp says the same of an installed tree; here a result is computed and compared."""
+    """It builds consumer.cpp, which computes a result and compares it."""
 
     settings = "os", "arch", "compiler", "build_type"
     generators = "CMakeToolchain", "CMakeDeps", "VirtualRunEnv"
