@@ -376,13 +376,19 @@ TEST(layers_verbose, convolutions_that_are_no_layer_say_why) {
     p.set_up();
     p.ops[1] = by_channel({101, kind::DynamicDequantize, {p.w, f32(11, {2})}, {p.w_real()}, "dw"}, 3);
     EXPECT_TRUE(says(p, dw + "expected one scale for all of a filter, given several"));
-    p.set_up();
-    p.ops[2].set_attr(attr::pads_begin, numbers {-1, 0});
-    try {
-        EXPECT_TRUE(says(p, "pads_begin: expected values of 0 to 1073741824, given -1"));
-    } catch (const dnnl::error &e) { // oneDNN 3.7 takes no such op
-        EXPECT_EQ(e.status, dnnl_invalid_graph_op);
-    }
+    const auto numbers_say = [&](attr name, const numbers &values, const std::string &why) {
+        p.set_up();
+        p.ops[2].set_attr(name, values);
+        try {
+            EXPECT_TRUE(says(p, why));
+        } catch (const dnnl::error &e) { // oneDNN 3.7 takes no such op
+            EXPECT_EQ(e.status, dnnl_invalid_graph_op);
+        }
+    };
+    numbers_say(attr::pads_begin, {-1, 0}, "pads_begin: expected values of 0 to 1073741824, given -1");
+    numbers_say(attr::strides, {1}, "strides: expected 2 values, given 1");
+    numbers_say(attr::strides, {1, 0}, "strides: expected values of 1 to 1073741824, given 0");
+    numbers_say(attr::dilations, {1, (1 << 30) + 1}, "dilations: expected values of 1 to 1073741824, given 1073741825");
     p.set_up();
     const auto bf16 = [](const lt &t) { return lt(t.get_id(), type::bf16, t.get_dims(), layout::strided); };
     p.ops = {{100, kind::DynamicDequantize, {p.x(), p.x_scale, p.x_zp}, {bf16(p.x_real())}, "dx"},
