@@ -26,4 +26,4 @@ class Test(ConanFile):
 
     def test(self) -> None:
         if can_run(self):
-            self.run(str(pathlib.Path(self.cpp.build.bindir) / "consumer"), env="conanrun")
+            self.run(str((pathlib.Path(self.cpp.build.bindir) / "consumer").resolve()), env="conanrun")

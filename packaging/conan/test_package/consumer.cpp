@@ -9,7 +9,7 @@ int main() {
     q.dir = dynquant::direction::quantize;
     q.src = {dynquant::data_type::f32, {4}, {}};
     q.dst = {dynquant::data_type::u8, {4}, {}};
-    q.scales = {dynquant::data_type::f32, {}, {}};
+    q.scales = {dynquant::data_type::f32, {4}, {}}; // one for four elements
     const std::array<float, 4> values {-100.F, 1.F, 1.25F, 1000.F};
     const float scale = 0.5F;
     std::array<std::uint8_t, 4> codes {};
