@@ -39,6 +39,13 @@ TEST_F(dqbench_reader, batch_file_has_comments_and_continued_lists) {
                     axb + "--dtag=any 5"}));
 }
 
+/// As benchdnn joins words at a backslash, with comments between them.
+TEST_F(dqbench_reader, a_word_that_ends_in_a_backslash_continues) {
+    const auto file = write("batch", "--stag=\\\n# comment,\\\n  abx,\\\n axb 4\n--dtag=a\\\n\n  ny 5\\");
+    EXPECT_EQ(
+            read({"--batch=" + file}), (lines {plain + "4", axb + "4", plain + "--dtag=any 5", axb + "--dtag=any 5"}));
+}
+
 TEST_F(dqbench_reader, batch_files_are_found_beside_the_including_file_and_among_the_inputs) {
     write("deep/inner", "1");
     write("inputs/inner", "2");

@@ -34,11 +34,15 @@ std::vector<batch_word> read_batch_file(const std::filesystem::path &file) {
     std::istringstream stream(contents_of("batch", file));
     std::vector<batch_word> words;
     std::string line;
+    bool continues = false; // the last word ended in a backslash
     for (int number = 1; std::getline(stream, line); ++number) {
         std::istringstream text(line.substr(0, line.find('#')));
         for (std::string word; text >> word;) {
             if (word == "\\") continue;
-            if (!words.empty() && words.back().text.back() == ',')
+            const bool joined = !words.empty() && (continues || words.back().text.back() == ',');
+            continues = word.back() == '\\' && (text >> std::ws).eof();
+            if (continues) word.pop_back();
+            if (joined)
                 words.back().text += word;
             else
                 words.push_back({word, number});
