@@ -9,13 +9,13 @@ namespace {
 
 /// Characters that a shell's double quotes and the splitting of batch files preserve.
 constexpr std::string_view name_characters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                             "0123456789_-.:/+*@=()[]";
+                                             "0123456789_-.:/+*@=()[]&";
 
 std::string parse_name(std::string_view text) {
     if (text.size() >= 2 && text.front() == '"' && text.back() == '"') text = text.substr(1, text.size() - 2);
     if (text.empty() || text.find_first_not_of(name_characters) != text.npos)
         throw usage_error(
-                dynquant::concat("expected a name of letters, digits and _-.:/+*@=()[] after n, given '", text, "'"));
+                dynquant::concat("expected a name of letters, digits and _-.:/+*@=()[]& after n, given '", text, "'"));
     return std::string(text);
 }
 
@@ -29,7 +29,9 @@ problem parse_problem(std::string_view text) {
     problem result;
     try {
         const auto name = text.find('n');
-        result.extents = parse_dims(text.substr(0, name));
+        const auto extents = text.substr(0, name);
+        const bool underscore = name != text.npos && extents.ends_with('_'); // benchdnn's 48x64_n"fc"
+        result.extents = parse_dims(extents.substr(0, extents.size() - (underscore ? 1 : 0)));
         if (name != text.npos) result.name = parse_name(text.substr(name + 1));
         if (result.extents.size() > dynquant::max_rank)
             throw usage_error(dynquant::concat(

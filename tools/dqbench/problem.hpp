@@ -15,8 +15,8 @@ struct problem {
     bool operator==(const problem &) const = default;
 };
 
-/// Parses 8x64x56x56, scalar, or either with a name: 8x64x56x56n"resnet:conv1". The quotes are optional, because a
-/// shell removes them. Throws usage_error.
+/// Parses 8x64x56x56, scalar, or either with a name: 8x64x56x56n"resnet:conv1", or
+/// 8x64x56x56_n"resnet:conv1". The quotes are optional, because a shell removes them. Throws usage_error.
 problem parse_problem(std::string_view text);
 
 /// Whether a problem's name may contain c.
