@@ -36,7 +36,8 @@ auto refused_by(F &&call) {
 }
 
 TEST(dqbench_refusals, layout_refuses_what_is_no_permutation) {
-    for (const std::string text : {"", "aab", "ac", "xbx", "aBx16b", "nchw", "Any", "stride:1", "abcdefghijklm"})
+    refused_by(layout::parse)({{"nChw16c", {"given 'nChw16c', with blocks, which dynquant has not"}}});
+    for (const std::string text : {"", "aab", "ac", "xbx", "aBx16b", "nchx", "nhw", "Any", "stride:1", "abcdefghijklm"})
         refused_by(layout::parse)({{text, {"expected", "given '" + text + "'"}}});
     refused_by(layout::parse)({{"strides:4x-1", {"given '-1'"}}, {"strides:4x1b", {"given '1b'"}}});
 }

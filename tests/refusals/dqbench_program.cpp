@@ -32,7 +32,7 @@ TEST_F(dqbench_program_refusals, what_cannot_be_understood_is_exit_status_2_and_
     expect_refused("8x64 3x-1", "bad problem '3x-1'");
     expect_refused("\"$(printf '3\\n4')\"", "bad problem '3\\x0a4'");
     expect_refused("8x64 --batch=nowhere", "batch file 'nowhere' was not found");
-    std::ofstream(folder / "batch") << "8x64\n--stag=abx,\n  nchw 3\n";
+    std::ofstream(folder / "batch") << "8x64\n--stag=abx,\n  nchx 3\n";
     expect_refused("--batch=batch", "batch:2: --stag: expected a layout such as");
 }
 

@@ -1,6 +1,7 @@
 #include "layout.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <iterator>
 
 #include "quantization/text.hpp"
@@ -22,7 +23,29 @@ bool names_each_once(std::string_view tag, std::string_view allowed) {
             && std::all_of(tag.begin(), tag.end(), [&](char c) { return std::count(tag.begin(), tag.end(), c) == 1; });
 }
 
+/// oneDNN's names of plain layouts of activations, weights and recurrent networks, by their names of the row-major one.
+constexpr std::string_view row_major_names[] = {"nc", "ncw", "nchw", "ncdhw", "oi", "oiw", "oihw", "oidhw", "goiw",
+        "goihw", "goidhw", "tnc", "ldnc", "ldio", "ldigo"};
+
+/// The letters a, b, ... for one of oneDNN's names, such as acdb for nhwc; empty if it is none.
+std::string letters_of_name(std::string_view tag) {
+    for (const auto row_major : row_major_names) {
+        if (!std::is_permutation(tag.begin(), tag.end(), row_major.begin(), row_major.end())) continue;
+        std::string result;
+        for (const char c : tag)
+            result += letters[row_major.find(c)];
+        return result;
+    }
+    return "";
+}
+
+/// Upper-case letters and numbers, as in nChw16c.
+bool is_blocked(std::string_view tag) {
+    return std::ranges::any_of(tag, [](unsigned char c) { return std::isupper(c) != 0; });
+}
+
 bool is_tag(std::string_view tag) {
+    if (!letters_of_name(tag).empty()) return true;
     if (is_pattern(tag)) return names_each_once(tag, std::string(letters) + 'x');
     return names_each_once(tag, letters.substr(0, std::min(tag.size(), letters.size())));
 }
@@ -30,6 +53,7 @@ bool is_tag(std::string_view tag) {
 /// The letters of the dims, outermost first.
 std::string order_for(const std::string &tag, std::size_t rank) {
     const std::string own(letters.substr(0, rank));
+    if (auto named = letters_of_name(tag); !named.empty()) return named;
     if (!is_pattern(tag)) return tag;
     std::string order;
     for (const char c : tag) {
@@ -62,8 +86,9 @@ layout layout::parse(std::string_view text) {
     if (text.substr(0, strides_prefix.size()) == strides_prefix)
         parse_dims(text.substr(strides_prefix.size()));
     else if (text != "any" && !is_tag(text))
-        throw usage_error(dynquant::concat(
-                "expected a layout such as abcd, acdb, abx, axb, any or strides:12x4x1, given '", text, "'"));
+        throw usage_error(
+                dynquant::concat("expected a layout such as abcd, acdb, nhwc, abx, axb, any or strides:12x4x1, given '",
+                        text, "'", is_blocked(text) ? ", with blocks, which dynquant has not" : ""));
     return result;
 }
 

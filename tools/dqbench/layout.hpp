@@ -17,6 +17,7 @@ dynquant::dims dense_strides(
 /// One of
 ///   any             the library chooses (dst only);
 ///   acdb            a permutation of the dims' letters, outermost first: dense; for that rank only;
+///   nchw, nhwc      oneDNN's names of them, for activations, weights (hwio) and recurrent networks (tnc);
 ///   abx, axb, xba   a pattern for every rank: x stands for the other letters in order, and letters beyond the
 ///                   rank are ignored;
 ///   strides:12x4x1  strides in elements.
