@@ -144,6 +144,30 @@ TEST(dqbench_options, the_rule_onnx_has_options_of_its_own) {
     EXPECT_EQ(c.types, (data_types {data_type::s32, data_type::f8_e8m0, data_type::u16, data_type::u16}));
 }
 
+TEST(dqbench_options, rules_imply_the_direct_api) {
+    EXPECT_EQ(single({{"rule", "onnx"}}).api, api_kind::direct);
+    EXPECT_EQ(single({{"scales", "nvfp4"}}).api, api_kind::direct);
+    EXPECT_EQ(single({{"rule", "onednn"}}).api, api_kind::graph);
+    const auto cases = cases_of({{"rule", "onednn,onnx"}});
+    ASSERT_EQ(cases.size(), 2U);
+    EXPECT_EQ(cases[0].api, api_kind::graph);
+    EXPECT_EQ(cases[1].api, api_kind::direct);
+}
+
+TEST(dqbench_options, zero_points_of_the_static_ops_may_be_s64) {
+    const auto c = single({{"op", "Quantize"}, {"dt", "f32:f32:s64:u8"}});
+    EXPECT_EQ(c.types.zps, data_type::s32); // whose range they may have
+    EXPECT_EQ(repro(c), "--op=Quantize --dt=f32:f32:s64:u8 2x3n\"name\"");
+    EXPECT_EQ(single({{"op", "Dequantize"}, {"dt", "s8:f32:s64:f32"}, {"zps", "-200"}}).zps,
+            (std::vector<std::int32_t> {-200}));
+    expect_usage_error(
+            [] {
+                single({{"op", "DynamicDequantize"}, {"dt", "s8:f32:s64:f32"}});
+            },
+            "--dt: expected zero points of s64 with --op=Quantize or Dequantize alone, whose zero points are an "
+            "attribute, given --op=DynamicDequantize");
+}
+
 TEST(dqbench_options, scales_may_be_computed) {
     using namespace dynquant;
     const auto computed = [](const std::string &name) {
@@ -271,7 +295,8 @@ TEST(dqbench_problem, is_dims_with_an_optional_name) {
     EXPECT_EQ(parse_problem("0x3"), (problem {{0, 3}, ""}));
     EXPECT_EQ(parse_problem("scalar"), (problem {{}, ""}));
     EXPECT_EQ(parse_problem("8x64n\"net:conv_1*3\""), (problem {{8, 64}, "net:conv_1*3"}));
-    EXPECT_EQ(parse_problem("8x64nconv"), (problem {{8, 64}, "conv"})); // after the shell's unquoting
+    EXPECT_EQ(parse_problem("8x64_n\"a&b\""), (problem {{8, 64}, "a&b"})); // as benchdnn writes it
+    EXPECT_EQ(parse_problem("8x64nconv"), (problem {{8, 64}, "conv"}));    // after the shell's unquoting
     EXPECT_EQ(parse_problem("scalarn\"bias\""), (problem {{}, "bias"}));
 }
 

@@ -30,6 +30,20 @@ measurement with_peers() {
     return m;
 }
 
+TEST(dqbench_report, times_that_are_far_apart_are_told) {
+    EXPECT_EQ(warning_of_noise({.least = 2, .median = 2, .average = 3, .most = 9, .quartile_range = 1}), "");
+    EXPECT_EQ(warning_of_noise({.least = 2, .median = 2, .average = 7, .most = 9, .quartile_range = 1}),
+            "the machine is busy: the average is 3.5 times the least time; do not trust these times");
+    EXPECT_EQ(warning_of_noise({.least = 0, .median = 0, .average = 7, .most = 9, .quartile_range = 1}), "");
+}
+
+TEST(dqbench_perf_template, has_fields_of_benchdnn) {
+    const auto c = named_case();
+    const auto m = by_hand();
+    EXPECT_EQ(perf_template::parse("%impl% %engine% %sdt% %ddt% %iobytes% %Kiobytes% %spread%").line(c, 0, m),
+            "native:avx2 cpu f32 s8 2560 2.56 25");
+}
+
 TEST(dqbench_perf_template, fills_in_fields) {
     const auto plain = named_case();
     auto other = named_case();
@@ -125,7 +139,7 @@ TEST(dqbench_perf_template, header_names_the_fields) {
     EXPECT_EQ(perf_template::parse("perf,%prb%,%-time%,%~time%,%-Gelems%!").header(),
             "perf,prb,min_time,median_time,min_Gelems!");
     EXPECT_EQ(perf_template().header(),
-            "perf,kernel,isa,name,prb,min_time,median_time,min_Gelems,min_Gbw,min_peertime,min_ratio");
+            "perf,kernel,isa,name,prb,min_time,avg_time,spread,min_Gelems,min_Gbw,min_peertime,min_ratio");
 }
 
 TEST(dqbench_result_line, is_benchdnns) {
@@ -134,6 +148,7 @@ TEST(dqbench_result_line, is_benchdnns) {
     const std::pair<outcome, std::string> lines[] = {
             {{case_state::passed, "", ran}, "7:PASSED (native:avx2) (3 ms)"},
             {{case_state::executed, "", ran}, "7:EXECUTED (native:avx2) (3 ms)"},
+            {{case_state::initialized, "", ran}, "7:INITIALIZED (native:avx2) (3 ms)"},
             {{case_state::skipped, "why"}, "7:SKIPPED (why)"},
             {{case_state::listed}, "7:LISTED"},
             {{case_state::compared}, "7:COMPARED"},

@@ -24,6 +24,13 @@ class dqbench : public testing::Test {
         return out_of_success(run(arguments, environment), arguments);
     }
 
+    /// Runs dqbench, expects cases that failed, and returns stdout.
+    std::string run_failing(const std::string &arguments) const {
+        const auto [status, out, err] = run(arguments);
+        EXPECT_EQ(status, 1) << arguments << '\n' << out << err;
+        return out;
+    }
+
     /// Expects a usage error: one line on stderr, nothing on stdout.
     void expect_refused(const std::string &arguments, const std::string &message) const {
         const auto [status, out, err] = run(arguments);

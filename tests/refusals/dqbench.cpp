@@ -72,7 +72,9 @@ TEST(dqbench_refusals, options_refuse_bad_values_and_keep_the_state) {
         s.set(*find_option(text.substr(0, at)), text.substr(at + 1));
     });
     refused({{"op=Quantise", {"given 'Quantise'", "'Quantize'?"}},
-            {"mode=X", {"expected L, R, C, P, CP or F", "given 'X'"}}, {"mode=C,P", {"given 'C,P'"}},
+            {"mode=X", {"expected L, I, R, C, B, P, CP or F", "given 'X'"}}, {"mode=C,P", {"given 'C,P'"}},
+            {"mode=S", {"expected another mode, given S", "write --mode=P --fix-times-per-prb=1"}},
+            {"impl=ref,", {"expected names", "given 'ref,'"}}, {"skip-impl=a$b", {"expected names", "given 'a$b'"}},
             {"qtype=per_channel,", {"expected per_tensor, per_channel or per_group", "given ''"}},
             {"dt=f32:f32:s8", {"expected SRC:SCALES:ZPS:DST", "given 'f32:f32:s8'"}},
             {"dt=f32:f32:undef:u9", {"given 'u9'", "'u8'?"}}, {"dt=undef:f32:undef:u8", {"given 'undef'"}},
@@ -118,6 +120,84 @@ TEST_F(dqbench_reader_refusals, bad_options_values_and_patterns) {
                             "given one of " + std::to_string(count)}}});
 }
 
+/// What benchdnn has and dqbench has not says what to write instead.
+TEST_F(dqbench_reader_refusals, options_of_benchdnn) {
+    const auto refused = refused_by([&](auto &line) {
+        lines arguments;
+        for (const auto &argument : split(line, ' '))
+            arguments.push_back(argument);
+        read(arguments);
+    });
+    refused({
+            {"--engine=gpu", {"--engine: ", "write --engine=cpu", "given 'gpu'"}},
+            {"--engine", {"--engine: expected a value, as in --engine=VALUE"}},
+            {"--cpu-isa-hints=prefer_ymm", {"write --isa=avx2"}},
+            {"--memory-kind=usm", {"for GPUs: leave it out"}},
+            {"--stream-kind=in_order", {"for GPUs"}},
+            {"--num-streams=2", {"for GPUs"}},
+            {"--execution-mode=graph", {"for GPUs"}},
+            {"--ctx-init=2", {"--ctx-init: write --threads=N, given '2'"}},
+            {"--ctx-exe=4:0", {"write --threads=N"}},
+            {"--canonical=true", {"which --help has"}},
+            {"--mem-check=false", {"leave it out"}},
+            {"--mode-modifier=PM", {"--mode=P --max-ms-per-prb=10 for PM", "given 'PM'"}},
+            {"--global-impl=ref", {"write --kernel=native, onednn or reference"}},
+            {"--global-skip-impl=ref", {"write --kernel=native"}},
+            {"--buffer-prefix=a", {"write --data, --params"}},
+            {"--attr-same-pd-check=true", {"leave it out"}},
+            {"--check-ref-impl=1", {"write --skip-impl=ref"}},
+            {"--fast-ref=true", {"write --fast-ref=false"}},
+            {"--cold-cache=wei", {"write --cold-cache=all"}},
+            {"--cold-cache=all+tlb:1G", {"expected none or all, without extensions", "given 'all+tlb:1G'"}},
+            {"--attr-fpmath=fast:true", {"--fpmath-mode: expected strict, bf16, f16, tf32 or any", "given 'fast'"}},
+            {"--attr-scratchpad=user", {"no operator of dqbench has a scratchpad"}},
+            {"--attr-acc-mode=f16", {"no operator of dqbench has this attribute"}},
+            {"--attr-rounding-mode=dst:stochastic", {"rounds to nearest, ties to even"}},
+            {"--attr-dropout=0.5", {"attribute: leave it out"}},
+            {"--attr-deterministic=maybe", {"expected true|1|false|0, given 'maybe'"}},
+            {"--dir=FWD_D", {"--dir: benchdnn has it for drivers other than --graph and --reorder"}},
+            {"--conv", {"--conv: dqbench has no such driver: expected --graph or --reorder"}},
+            {"--matmul 3x4:4x5", {"--matmul: dqbench has no such driver"}},
+            {"--graph --reorder", {"--reorder: expected one driver, given --graph before it"}},
+            {"--graph 8x64", {"expected --case=FILE after --graph, given '8x64'"}},
+            {"--reorder --case=g.json", {"expected dims, as in 2x64x3x3, after --reorder, given --case=g.json"}},
+            {"--graph=1", {"--graph: expected no value"}},
+            // Options of the reorder driver without it, and the reverse.
+            {"--sdt=f32", {"--sdt: expected --reorder before it", "write --dt=SRC:SCALES:ZPS:DST"}},
+            {"--strides=6x1:", {"--strides: ", "write --stag=strides:12x4x1"}},
+            {"--attr-scales=src:common:2", {"write --qtype, --axis, --group and --scales"}},
+            {"--reorder --dt=f32:f32:undef:s8",
+                    {"--dt: expected options of benchdnn's reorder driver", "--sdt, --ddt"}},
+            {"--qtype=per_channel --reorder", {"--reorder: expected no --qtype before it"}},
+            {"--dt=0:s8+2:s8", {"--dt: ", "a graph's types are given after --graph", "given '0:s8+2:s8'"}},
+            // Values.
+            {"-v", {"--verbose: expected an integer", "given ''"}},
+            {"-v1.5", {"--verbose: ", "given '1.5'"}},
+            {"-vv", {"unknown option '-vv'"}},
+            {"-version", {"unknown option '-version'", "'--version'?"}},
+            {"--start=-1", {"--start: expected an integer from 0"}},
+            {"--repeats-per-prb=x", {"given 'x'"}},
+            {"--summary=fails", {"--summary: expected failures, impl or impl-csv", "given 'fails'"}},
+            {"--reorder --sdt=f31", {"--sdt: ", "given 'f31'", "'f32'?"}},
+            {"--reorder --stag=nchx", {"--stag: expected a layout", "given 'nchx'"}},
+            {"--reorder --strides=2x1 2x2", {"--strides: expected SRC:DST", "given '2x1'"}},
+            {"--reorder --cross-engine=cpu", {"--cross-engine: expected none, cpu2gpu or gpu2cpu"}},
+            {"--reorder --runtime-dim-mask=all", {"--runtime-dim-mask: expected an integer"}},
+            {"--reorder --attr-scales=wei:common:2", {"expected attributes of src or dst, given 'wei:common:2'"}},
+            {"--reorder --attr-scales=src:per_oc", {"expected per_dim_0 or per_dim_1", "given 'src:per_oc'"}},
+            {"--reorder --attr-scales=dst:mx:e8m0:1x32", {"write --scales=mx_floor", "given 'dst:mx:e8m0:1x32'"}},
+            {"--reorder --attr-scales=src:common", {"expected a value after common"}},
+            {"--reorder --attr-scales=src:everywhere:2", {"expected common, host_scalar", "given 'src:everywhere:2'"}},
+            {"--reorder --attr-scales=src:per_dim_1:2", {"given '2'"}},
+            {"--reorder --attr-scales=src:common:2+src0:common:3", {"expected src and dst once each"}},
+            {"--reorder --attr-scales=src", {"expected ARG:MASK[:VALUE[:TYPE]]", "given 'src'"}},
+            {"--reorder --attr-scales=src:per_tensor:f32:0x4", {"expected groups of 1 or more elements"}},
+            {"--reorder --attr-zero-points=src:common:2.5", {"--attr-zero-points: expected an integer", "given '2.5'"}},
+            {"--reorder --ddt=s8 --stag=nhwc --strides=4x1: 2x3",
+                    {"--strides: expected no --stag beside strides, given nhwc"}},
+    });
+}
+
 TEST_F(dqbench_reader_refusals, batch_files) {
     write("inner", "# comment\n3\n\n3x-1\n");
     write("outer", "--batch=inner");
@@ -144,8 +224,8 @@ TEST_F(dqbench_graph_refusals, what_cannot_be_rewritten_is_refused) {
     const std::string shapes = "--in-shapes", attributes = "--op-attrs", tag = "expected strides or a tag";
     const auto refused = refused_by([&](auto &argument) { jobs(graph(quantize), {argument}); });
     refused({
-            {"--in-shapes=5:2", {shapes, "no input 5", file}},
-            {"--in-shapes=2:2", {shapes, "no input 2", file}},
+            {"--in-shapes=5:2", {file, shapes, "no input or output 5"}},
+            {"--in-shapes=2:2", {file, "dst: expected the dims of src, 2x3, given 2"}},
             {"--in-shapes=2x3", {shapes, "expected ID:VALUE", "given '2x3'"}},
             {"--in-shapes=1:", {shapes, "expected ID:VALUE", "given '1:'"}},
             {"--in-shapes=-1:3", {shapes, "expected an id from 0 to", "given '-1'"}},

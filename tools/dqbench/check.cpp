@@ -50,6 +50,10 @@ expectation reference_result(const compiled_case &c, const workspace &w) {
     return result;
 }
 
+filling filling_of(const compiled_case &c) {
+    return c.what.data == data_kind::normal ? filling::normal : filling::checking;
+}
+
 std::string count_of(const comparison &found, const statement &s) {
     char share[32] = "";
     if (found.differing > 0)
@@ -113,9 +117,35 @@ outcome check_outputs(const compiled_case &c, const workspace &w, const expectat
 
 } // namespace
 
+outcome check_bitwise(compiled_case &c, phase_times &times) {
+    workspace w = timed(times.fill, [&] { return c.make_workspace(filling_of(c)); });
+    c.program->bind(w.handles());
+    // Both runs begin with the same bytes, so that those of no element are equal, too.
+    const auto run = [&] {
+        std::vector<std::byte> written;
+        for (const auto &[type, buffer] : w.outputs())
+            std::ranges::fill(buffer->bytes(), guarded_buffer::pattern);
+        timed(times.execute, [&] { c.program->execute(); });
+        for (const auto &[type, buffer] : w.outputs())
+            written.insert(written.end(), buffer->bytes().begin(), buffer->bytes().end());
+        return written;
+    };
+    const auto once = run(), again = run();
+    return timed(times.compare, [&]() -> outcome {
+        std::size_t differing = 0, first = 0;
+        for (std::size_t i = once.size(); i-- > 0;)
+            if (once[i] != again[i]) {
+                ++differing;
+                first = i;
+            }
+        if (differing == 0) return {case_state::passed};
+        return {case_state::failed,
+                concat(differing, " of ", once.size(), " bytes differ between two runs, the first at ", first)};
+    });
+}
+
 outcome check(compiled_case &c, phase_times &times) {
-    const auto data = c.what.data == data_kind::normal ? filling::normal : filling::checking;
-    workspace w = timed(times.fill, [&] { return c.make_workspace(data); });
+    workspace w = timed(times.fill, [&] { return c.make_workspace(filling_of(c)); });
     w.remember_inputs();
     c.program->bind(w.handles());
     timed(times.execute, [&] { c.program->execute(); });

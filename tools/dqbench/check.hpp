@@ -10,4 +10,7 @@ namespace dqbench {
 /// inputs becomes a note. Beside peers that compute, passed is compared, with a note about dynquant, too.
 outcome check(compiled_case &c, phase_times &times);
 
+/// Runs the case twice: both runs must write the same bits.
+outcome check_bitwise(compiled_case &c, phase_times &times);
+
 } // namespace dqbench

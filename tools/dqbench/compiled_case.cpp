@@ -1,6 +1,6 @@
 #include "compiled_case.hpp"
 
-#include <new>
+#include <cstdio>
 #include <unistd.h>
 
 #include "elements/table.hpp"
@@ -8,8 +8,9 @@
 namespace dqbench {
 namespace {
 
-/// An upper bound of the bytes in a case's buffers, including the copies for checking.
-double bytes_needed(const statement &s) {
+/// An upper bound of the bytes in a case's buffers, including the copies for checking. Only scales and zero points are
+/// needed where nothing runs.
+double bytes_needed(const statement &s, bool runs) {
     const auto dense = [&](data_type type) {
         return static_cast<double>(dynquant::traits(type).bits) / 8 * static_cast<double>(s.volume());
     };
@@ -17,15 +18,19 @@ double bytes_needed(const statement &s) {
     const double dst = s.dst_strides ? static_cast<double>(span_in_bytes(s.types.dst, s.extents, *s.dst_strides))
                                      : dense(s.types.dst);
     const double parameters = 32 * static_cast<double>(s.parameter_count());
-    return 2 * src + 2 * dst + dense(s.types.dst) + parameters;
+    return runs ? 2 * src + 2 * dst + dense(s.types.dst) + parameters : parameters;
 }
 
-/// Throws bad_alloc early: Linux overcommits, so an allocation that is too large would succeed and end the process
-/// later.
-statement require_memory(statement s) {
+/// Refuses early: Linux overcommits, so an allocation that is too large would succeed and end the process later.
+statement require_memory(statement s, bool runs) {
+    constexpr double gib = 1 << 30;
     const double has = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-    if (bytes_needed(s) > has * 0.8) throw std::bad_alloc();
-    return s;
+    const double needed = bytes_needed(s, runs), most = has * 0.8;
+    if (needed <= most) return s;
+    char text[96];
+    std::snprintf(text, sizeof text, "expected buffers of at most %.3g GiB, given ones of %.3g GiB", most / gib,
+            needed / gib);
+    throw not_enough_memory(text);
 }
 
 /// Mixes the shape into the random draw; otherwise all per-tensor cases would draw one and the same scale.
@@ -48,7 +53,7 @@ parameters draw_parameters(const test_case &c, const statement &s) {
 
 compiled_case::compiled_case(const test_case &c)
     : what(c)
-    , s(require_memory(statement(c)))
+    , s(require_memory(statement(c), c.mode != run_mode::initialization))
     , drawn(draw_parameters(c, s))
     , program(make_program(c, s, drawn))
     , dst_strides(program->dst_strides())

@@ -6,13 +6,20 @@
 #include "program.hpp"
 #include "workspace.hpp"
 
+#include <stdexcept>
+
 namespace dqbench {
 
 /// The case's scales and zero points: as given, else drawn.
 parameters draw_parameters(const test_case &c, const statement &s);
 
+/// The machine has too little memory for a case.
+struct not_enough_memory : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
 struct compiled_case {
-    /// Throws usage_error, dnnl::error, dynquant::error, or bad_alloc when the machine has too little memory.
+    /// Throws usage_error, dnnl::error, dynquant::error or not_enough_memory.
     explicit compiled_case(const test_case &c);
 
     workspace make_workspace(filling kind) const;

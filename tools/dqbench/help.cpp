@@ -1,5 +1,6 @@
 #include "help.hpp"
 
+#include "json_graph/rewrite.hpp"
 #include "options.hpp"
 #include "perf_template.hpp"
 #include "quantization/text.hpp"
@@ -35,22 +36,24 @@ constexpr const char *commands =
                                 in $DQBENCH_INPUTS). # begins a comment
   --case=FILE                   run each DynamicQuantize, DynamicDequantize, Quantize and Dequantize of a
                                 oneDNN Graph in JSON, looked for as batch files are
-  --in-shapes=ID:SHAPE[*STRIDES][+...]
-                                new dims and strides for tensors of the graphs after it; a list *
-  --op-attrs=ID:NAME:VALUE[*NAME:VALUE][+...]
-                                new attributes for ops of the graphs after it; a list *
+  --graph, --reorder            benchdnn's drivers: --graph says that --dt changes types of graphs; after
+                                --reorder come --sdt, --ddt, --stag, --dtag, --strides, --attr-scales,
+                                --attr-zero-points and dims, as in benchdnn
+  --start=N                     skip the cases before number N
+  --repeats-per-prb=N           run each case N times (1)
+  -vN, --verbose=N              from 1 on, a line before each case (0)
+  --summary=[no-]NAME[+...]     lists at the end: failures (the default), impl, impl-csv
   --match=REGEX                 run the cases whose arguments match
   --perf-template=def|csv|TEXT  the format of performance lines; below
   --help                        this text
   --version                     the version
-
 )";
 
 constexpr const char *explanations =
         R"(Data types: f32, f16 or bf16 to s8, u8, s4 or u4 for DynamicQuantize, the reverse for DynamicDequantize; f32 to
 s8, u8, f8_e4m3 or f8_e5m2 for Quantize, the reverse for Dequantize. Scales f32, f16 or bf16. Zero points s32, s8 or u8,
 beside 4-bit integers also s4 or u4, or undef for none, as 8-bit floats must have.
-Quantize and Dequantize have them as attributes; there the type says from which range they are drawn.
+Quantize and Dequantize have them as attributes of s64; another type there says from which range they are drawn.
 --rule=onnx, for the dynamic ops through --api=direct, rounds as ONNX's QuantizeLinear and takes its types too:
 src of DynamicQuantize s32; the quantized side u32, s32, u16, s16, u2, s2, f16, bf16, f8_e4m3fnuz, f8_e5m2fnuz,
 f6_e2m3, f6_e3m2, f4_e2m1 and 8-bit floats; scales s32, f8_e8m0 and f8_e4m3; zero points of the quantized type.
@@ -91,15 +94,17 @@ it. A peer that cannot compute a case refuses, with the reason, which is no fail
 flat reads the bytes of src once and writes those of dst once by one loop, in any layout: the machine's limit. It has
 the native kernel's task split and streaming.
 
-States: PASSED; COMPARED, which is PASSED where peers were asked, too, and lines below tell their results;
+States: PASSED, in mode B for two runs with the same bits; COMPARED, which is PASSED where peers were asked, too, and
+lines below tell their results;
 FAILED; MISTRUSTED, when most results are saturated or zero, so that a mistake may not show; EXECUTED (mode R);
 LISTED (mode L); INVALID_ARGUMENTS and UNIMPLEMENTED, when the library refuses;
-SKIPPED, when the processor lacks the instruction set, the machine lacks the memory, dqbench does not support
-a graph's op, or --kernel=onednn refuses: that kernel computes some statements only, native and reference all.
+INITIALIZED (mode I); SKIPPED, when the processor lacks the instruction set, dqbench does not support
+a graph's op or a reorder, --impl leaves no implementation, --start is behind the case, or --kernel=onednn refuses:
+that kernel computes some statements only, native and reference all.
 Each line ends with the arguments that run the case again, after __REPRO:.
 
-Exit status: 0; 1 when a case failed, is not implemented or is invalid; 2 when the arguments, a batch
-file or a graph cannot be understood, in which case nothing is run.
+Exit status: 0; 1 when a case failed, as where memory is short, is not implemented or is invalid; 2 when the
+arguments, a batch file or a graph cannot be understood, in which case nothing is run.
 
 Fields of --perf-template, such as %-time% or %~Gbw%: before the name - for the least time (the default),
 ~ for the median, 0 for the average, + for the most; then K, M or G as the unit. %peertime% and %ratio% of one
@@ -122,7 +127,10 @@ std::string help_text() {
     std::string text = introduction;
     for (const auto &o : options())
         text += describe(o);
-    return dynquant::concat(text, commands, explanations, describe_perf_fields());
+    text += commands;
+    for (const auto &each : json_graph::rewritings())
+        text += describe({each.name, each.values, each.help, true, true, nullptr, nullptr});
+    return dynquant::concat(text, '\n', explanations, describe_perf_fields());
 }
 
 } // namespace dqbench

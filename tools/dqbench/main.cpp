@@ -7,7 +7,8 @@
 // resolved.
 // - check.cpp compares results with the reference kernel; timing.cpp measures.
 // - peers/: other libraries on the same inputs; flat/: one loop over their bytes;
-// json_graph/: oneDNN Graph's JSON; layers/: chains of its ops around a MatMul.
+// json_graph/: oneDNN Graph's JSON; benchdnn/: benchdnn's options and its reorder driver; layers/: chains of its ops
+// around a MatMul.
 //
 // The unit tests link all of it but this file.
 #include <cstdio>
@@ -57,16 +58,22 @@ int run(int argc, char **argv) {
 
     for (const auto &note : input.notes())
         std::puts(note.c_str());
-    report output(input.jobs().size());
+    std::size_t runs = 0, index = 0;
+    for (const auto &job : input.jobs())
+        runs += job.repeats;
+    report output(runs, input.run());
     phase_times times;
-    for (std::size_t i = 0; i < input.jobs().size(); ++i) {
-        const auto &job = input.jobs()[i];
-        const auto start = clock::now();
-        const auto result = job.unsupported.empty()
-                ? run_case(job.what, times)
-                : outcome {case_state::skipped, dynquant::concat("not supported: ", job.unsupported)};
-        output.print(i, job, result, milliseconds_since(start));
-    }
+    for (const auto &job : input.jobs())
+        for (std::size_t i = 0; i < job.repeats; ++i, ++index) {
+            output.announce(job);
+            const auto start = clock::now();
+            outcome result {case_state::skipped, "before --start"};
+            if (!job.unsupported.empty())
+                result.reason = dynquant::concat("not supported: ", job.unsupported);
+            else if (index >= input.run().start)
+                result = run_case(job.what, times);
+            output.print(index, job, result, milliseconds_since(start));
+        }
     output.print_summary(times);
     return output.has_failures() ? command_line::failure : command_line::success;
 }

@@ -50,7 +50,11 @@ data_types parse_data_types(std::string_view text) {
                 text, "'"));
     data_types types {
             parse_word<data_type>(parts[0]), parse_word<data_type>(parts[1]), {}, parse_word<data_type>(parts[3])};
-    if (parts[2] != "undef") types.zps = parse_word<data_type>(parts[2]);
+    types.zps_are_s64 = parts[2] == "s64";
+    if (types.zps_are_s64)
+        types.zps = data_type::s32;
+    else if (parts[2] != "undef")
+        types.zps = parse_word<data_type>(parts[2]);
     return types;
 }
 
@@ -65,7 +69,31 @@ void set_mode(test_case &c, std::string_view text) {
     std::string upper(text);
     std::transform(upper.begin(), upper.end(), upper.begin(),
             [](unsigned char letter) { return static_cast<char>(std::toupper(letter)); });
+    if (upper == "S")
+        throw usage_error("expected another mode, given S, of simulators: write --mode=P "
+                          "--fix-times-per-prb=1");
     c.mode = parse_word<run_mode>(upper);
+}
+
+/// Sets the filter; no names let every implementation run.
+template <bool skips>
+void set_implementations(test_case &c, std::string_view text) {
+    c.implementations = {};
+    if (text.empty()) return;
+    c.implementations = {skips, split(text, ',')};
+    constexpr auto letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:";
+    for (const auto &name : c.implementations.names)
+        if (name.empty() || name.find_first_not_of(letters) != name.npos)
+            throw usage_error(dynquant::concat(
+                    "expected names of letters, digits, _ and :, as in ref,native:avx2, given '", text, "'"));
+}
+
+template <bool skips>
+std::string show_implementations(const test_case &c) {
+    std::string text;
+    for (const auto &name : c.implementations.names)
+        text += (text.empty() ? "" : ",") + name;
+    return c.implementations.skips == skips ? text : "";
 }
 
 void set_op(test_case &c, std::string_view text) {
@@ -138,15 +166,16 @@ std::vector<option> make_table() {
     static const auto peers = "none|" + alternatives(names_of<peer_kind>()),
                       values_of_scales = "NxNx...|" + alternatives(rule_names());
     constexpr bool how_to_run = false, what_to_run = true, list = true, single = false;
-    auto mode = word_option<&test_case::mode>(
-            "mode", "list; run; check; measure; check and measure; measure for 10 ms", how_to_run);
+    auto mode = word_option<&test_case::mode>("mode",
+            "list; compile; run; check; run twice and compare the bits; measure; check and measure; measure for 10 ms",
+            how_to_run);
     mode.list = single;
     mode.set = set_mode;
     auto op = word_option<&test_case::op>("op", "the operator", what_to_run);
     op.set = set_op;
     auto scales = values_option<&test_case::scales>("scales",
             "the scales, which repeat, instead of drawn ones; or the rule by which they and the zero points are "
-            "computed from src, with --api=direct and --rule=onnx");
+            "computed from src, which implies --api=direct and --rule=onnx");
     scales.values = values_of_scales.c_str();
     scales.set = set_scales;
     scales.show = [](const test_case &c) -> std::string {
@@ -178,12 +207,17 @@ std::vector<option> make_table() {
                         c.limits.milliseconds = parse_number(value, 1, 60'000);
                     },
                     [](const test_case &c) { return to_shortest(c.limits.milliseconds); }},
+            {"impl", "NAME,...",
+                    "run an implementation, as in native:avx2 or reference:scalar, whose name has one of these parts",
+                    single, what_to_run, set_implementations<false>, show_implementations<false>},
+            {"skip-impl", "NAME,...", "run an implementation whose name has none of these parts", single, what_to_run,
+                    set_implementations<true>, show_implementations<true>},
             op,
             {"dt", "SRC:SCALES:ZPS:DST", "data types, ZPS undef for no zero points (f32:f32:undef:s8 or the reverse)",
                     list, what_to_run, [](test_case &c, std::string_view value) { c.types = parse_data_types(value); },
                     [](const test_case &c) { return to_string(c.types); }},
             word_option<&test_case::fpmath>("fpmath-mode", "the graph's fpmath mode", what_to_run),
-            word_option<&test_case::rule>("rule", "whose rounding; onnx is for --api=direct", what_to_run),
+            word_option<&test_case::rule>("rule", "whose rounding; onnx runs through --api=direct", what_to_run),
             word_option<&test_case::division>("division", "the type of src / scale under --rule=onnx", what_to_run),
             word_option<&test_case::saturate>("saturate", "whether floats saturate, under --rule=onnx", what_to_run),
             word_option<&test_case::data>(
@@ -223,6 +257,14 @@ void require_valid_zps(const test_case &c) {
             throw usage_error(dynquant::concat("--zps: expected values of ", t.name, ", given ", zp));
 }
 
+void require_valid_types(const test_case &c) {
+    if (c.types.zps_are_s64 && is_dynamic(c.op))
+        throw usage_error(
+                dynquant::concat("--dt: expected zero points of s64 with --op=Quantize or Dequantize alone, whose "
+                                 "zero points are an attribute, given --op=",
+                        name_of(c.op)));
+}
+
 /// ONNX's rounding needs the direct API and a dynamic op: oneDNN Graph has neither the rounding nor all of ONNX's
 /// types, and the static ops have their parameters as attributes.
 void require_valid_rule(const test_case &c) {
@@ -260,6 +302,7 @@ void require_valid_global_scale(const test_case &c) {
 
 /// Throws usage_error when the options contradict each other.
 void require_consistent(const test_case &c) {
+    require_valid_types(c);
     require_valid_computed(c);
     require_valid_zps(c);
     require_valid_rule(c);
@@ -285,6 +328,9 @@ void settings::set(const option &which, std::string_view value) {
         test_case scratch;
         which.set(scratch, each);
     }
+    // The two are one filter, of which the latest counts.
+    if (which.name == std::string_view("impl")) values_.erase(find_option("skip-impl"));
+    if (which.name == std::string_view("skip-impl")) values_.erase(find_option("impl"));
     values_[&which] = std::move(values);
 }
 
@@ -306,7 +352,9 @@ std::vector<test_case> settings::cases_for(const problem &prb) const {
             }
         cases = std::move(product);
     }
+    const bool has_api = has(*find_option("api"));
     for (auto &c : cases) {
+        if (!has_api && c.rule == rule_kind::onnx) c.api = api_kind::direct;
         if (c.qtype != granularity::per_channel) c.axis = defaults.axis;
         if (c.qtype != granularity::per_group) c.group = defaults.group;
         require_consistent(c);
@@ -337,7 +385,10 @@ std::string join(const std::vector<peer_kind> &peers, char separator) {
 
 std::string to_string(const data_types &types) {
     return dynquant::concat(name_of(types.src), ':', name_of(types.scales), ':',
-            types.zps ? name_of(*types.zps) : "undef", ':', name_of(types.dst));
+            types.zps_are_s64   ? "s64"
+                    : types.zps ? name_of(*types.zps)
+                                : "undef",
+            ':', name_of(types.dst));
 }
 
 } // namespace dqbench

@@ -15,6 +15,7 @@ enum class case_state {
     skipped,
     invalid_arguments,
     unimplemented,
+    initialized,
     executed,
     passed,
     compared,

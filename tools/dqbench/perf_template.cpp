@@ -11,7 +11,7 @@ using dynquant::concat;
 
 namespace {
 
-constexpr std::string_view default_template = "perf,%kernel%,%isa%,%name%,%prb%,%-time%,%~time%,"
+constexpr std::string_view default_template = "perf,%kernel%,%isa%,%name%,%prb%,%-time%,%0time%,%spread%,"
                                               "%-Gelems%,%-Gbw%,%-peertime%,%-ratio%";
 
 /// Every field, with medians where there is a choice, and one set of columns for each peer.
@@ -116,6 +116,7 @@ const perf_field fields[] = {
         {"cache", "warm or cold", [](const subject &s) { return std::string(name_of(s.c.cache)); }},
         {"ctime", "milliseconds to build and compile, the median of several",
                 [](const subject &s) { return concat(s.m.creation_ms); }},
+        {"ddt", "dst's data type", [](const subject &s) { return std::string(name_of(s.c.types.dst)); }},
         {"desc", "the problem", [](const subject &s) { return dynquant::to_string(s.c.prb.extents); }},
         {"division", "the type of the division", [](const subject &s) { return std::string(name_of(s.c.division)); }},
         {"dt", "data types", [](const subject &s) { return to_string(s.c.types); }},
@@ -129,7 +130,12 @@ const perf_field fields[] = {
                     return s.c.qtype == granularity::per_group ? dynquant::to_string(s.c.group) : "";
                 }},
         {"ibytes", "bytes read", [](const subject &s) { return s.number(static_cast<double>(s.m.input_bytes)); }},
+        {"engine", "cpu", [](const subject &) { return std::string("cpu"); }},
         {"idx", "the number of the case", [](const subject &s) { return std::to_string(s.index); }},
+        {"impl", "the kernel and the instruction set that ran",
+                [](const subject &s) { return concat(dynquant::to_string(s.m.ran.kernel), ':', s.m.ran.isa); }},
+        {"iobytes", "bytes read and written",
+                [](const subject &s) { return s.number(static_cast<double>(s.m.input_bytes + s.m.output_bytes)); }},
         {"isa", "the instruction set that ran", [](const subject &s) { return s.m.ran.isa; }},
         {"kernel", "the kernel that ran",
                 [](const subject &s) { return std::string(dynquant::to_string(s.m.ran.kernel)); }},
@@ -162,6 +168,7 @@ const perf_field fields[] = {
         {"saturate", "whether floats saturate", [](const subject &s) { return std::string(name_of(s.c.saturate)); }},
         {"scales", "the rule that computes the scales",
                 [](const subject &s) -> std::string { return s.c.computed ? name_of(*s.c.computed) : ""; }},
+        {"sdt", "src's data type", [](const subject &s) { return std::string(name_of(s.c.types.src)); }},
         {"spread", "the interquartile range of dynquant's times in percent of their median",
                 [](const subject &s) {
                     const auto &own = s.m.own;

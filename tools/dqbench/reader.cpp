@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "batch.hpp"
+#include "benchdnn/knobs.hpp"
 #include "json_graph/read.hpp"
 #include "pattern.hpp"
 #include "quantization/text.hpp"
@@ -14,9 +15,17 @@ using dynquant::concat;
 
 namespace {
 
-/// Options that act on the reader, not on a case.
-constexpr const char *commands[] = {
-        "batch", "case", "help", "in-shapes", "match", "op-attrs", "perf-template", "reset", "version"};
+/// Options that act on the reader or the run, not on a case.
+constexpr const char *commands[] = {"batch", "case", "graph", "help", "match", "perf-template", "reorder",
+        "repeats-per-prb", "reset", "start", "summary", "verbose", "version"};
+constexpr const char *without_value[] = {"graph", "help", "reorder", "reset", "version"};
+
+/// Options of a problem that --reorder's own ones decide.
+constexpr const char *decided_by_reorder[] = {"op", "dt", "qtype", "axis", "group", "scales", "zps", "global-scale"};
+
+bool is_one_of(const std::string &word, const auto &names) {
+    return std::find(std::begin(names), std::end(names), word) != std::end(names);
+}
 
 std::string nearest_option(const std::string &name) {
     std::vector<std::string> known;
@@ -24,7 +33,15 @@ std::string nearest_option(const std::string &name) {
         known.push_back(concat("--", o.name));
     for (const auto *command : commands)
         known.push_back(concat("--", command));
+    for (const auto &rewriting : json_graph::rewritings())
+        known.push_back(concat("--", rewriting.name));
+    for (const auto &knob : benchdnn::knob_names())
+        known.push_back(concat("--", knob));
     return dynquant::suggest(name, known);
+}
+
+bool has_one_of_the_four(const json_graph::graph &g) {
+    return std::ranges::any_of(g.ops, [](const json_graph::op &each) { return each.supported_kind.has_value(); });
 }
 
 bool is_problem(const std::string &argument) {
@@ -53,44 +70,96 @@ void reader::read(const std::string &argument) {
 }
 
 void reader::read_option(const std::string &name, const std::string *value) {
-    const bool known = name.compare(0, 2, "--") == 0;
-    const auto word = known ? name.substr(2) : "";
-    const auto *which = find_option(word);
-    const bool command = std::find(std::begin(commands), std::end(commands), word) != std::end(commands);
-    if (!which && !command) throw usage_error(concat("unknown option '", name, "'", nearest_option(name)));
+    if (name.starts_with("-v") && name.find_first_not_of("0123456789.-", 2) == name.npos && !value) {
+        const auto level = name.substr(2);
+        return read_option("--verbose", &level);
+    }
+    const auto word = name.starts_with("--") ? name.substr(2) : "";
+    const bool is_rewriting = json_graph::rewrites::has(word) && (word != "dt" || driver_ == "graph");
+    const bool is_reorder = driver_ == "reorder" && benchdnn::reorder::has(word);
+    if (is_one_of(word, commands) || find_option(word) || is_rewriting || is_reorder) {
+        const bool takes_value = !is_one_of(word, without_value);
+        if (takes_value != (value != nullptr))
+            throw usage_error(concat(name, takes_value ? ": expected a value, as in " : ": expected no value, as in ",
+                    name, takes_value ? "=VALUE" : ""));
+        return read_command(word, value);
+    }
+    if (!word.empty() && !value) benchdnn::refuse_other_drivers(word);
+    const auto translated = benchdnn::translate(word, value);
+    if (!translated) throw usage_error(concat("unknown option '", name, "'", nearest_option(name)));
+    if (!translated->note.empty()) note(translated->note);
+    if (translated->option) read_option(concat("--", translated->option), &translated->value);
+}
 
-    const bool takes_value = word != "help" && word != "reset" && word != "version";
-    if (takes_value != (value != nullptr))
-        throw usage_error(concat(name, takes_value ? ": expected a value, as in " : ": expected no value, as in ", name,
-                takes_value ? "=VALUE" : ""));
+void reader::read_command(const std::string &word, const std::string *value) {
     if (word == "help") {
         help_ = true;
     } else if (word == "version") {
         version_ = true;
+    } else if (word == "graph" || word == "reorder") {
+        read_driver(word);
     } else if (word == "reset") {
         settings_.reset();
         rewrites_ = {};
+        reorder_ = {};
     } else if (word == "batch") {
         read_batch(*value);
     } else if (word == "case") {
         read_graph(*value);
     } else {
         try {
-            if (which) settings_.set(*which, *value);
-            if (word == "in-shapes") rewrites_.set_in_shapes(*value);
-            if (word == "op-attrs") rewrites_.set_op_attrs(*value);
+            if (read_setting(word, *value)) return;
             if (word == "perf-template") report_ = perf_template::parse(*value);
             if (word == "match") match_ = parse_pattern(*value);
+            if (word == "verbose") run_.verbose = static_cast<int>(parse_integer(*value, 0, INT32_MAX));
+            if (word == "start") run_.start = static_cast<std::size_t>(parse_integer(*value, 0, INT64_MAX));
+            if (word == "summary") parse_summary(*value, run_.summary);
+            if (word == "repeats-per-prb")
+                repeats_ = static_cast<std::size_t>(std::max<std::int64_t>(parse_integer(*value, 0, INT32_MAX), 1));
         } catch (const usage_error &e) {
-            throw usage_error(concat(name, ": ", e.what()));
+            throw usage_error(concat("--", word, ": ", e.what()));
         }
     }
 }
 
+/// Sets an option of problems or graphs.
+bool reader::read_setting(const std::string &word, const std::string &value) {
+    if (driver_ == "reorder" && benchdnn::reorder::has(word)) return reorder_.set(word, value), true;
+    if (driver_ == "reorder" && is_one_of(word, decided_by_reorder))
+        throw usage_error(
+                "expected options of benchdnn's reorder driver after --reorder: --sdt, --ddt, --attr-scales and "
+                "--attr-zero-points say this");
+    // oneDNN's batch files have mistakes in lines of other ops, so that read_graph() judges them.
+    if (driver_ == "graph" && json_graph::rewrites::has(word)) return rewrites_.set_unchecked(word, value), true;
+    if (json_graph::rewrites::has(word) && word != "dt") return rewrites_.set(word, value), true;
+    if (word == "dt" && (value.find('+') != value.npos || split(value, ':').size() < 4))
+        throw usage_error(
+                concat("expected SRC:SCALES:ZPS:DST, such as f32:f32:s32:u8 or f32:f32:undef:s8; a graph's types "
+                       "are given after --graph, given '",
+                        value, "'"));
+    const auto *which = find_option(word);
+    if (which) settings_.set(*which, value);
+    return which != nullptr;
+}
+
+/// As in benchdnn there is one driver in a run.
+void reader::read_driver(const std::string &word) {
+    if (!driver_.empty() && driver_ != word)
+        throw usage_error(concat("--", word, ": expected one driver, given --", driver_, " before it"));
+    if (word == "reorder")
+        for (const auto *name : decided_by_reorder)
+            if (settings_.has(*find_option(name)))
+                throw usage_error(concat("--reorder: expected no --", name,
+                        " before it, which --sdt, --ddt, --attr-scales and --attr-zero-points decide"));
+    driver_ = word;
+}
+
 void reader::read_problem(const std::string &text) {
-    const auto prb = parse_problem(text);
+    if (driver_ == "graph") throw usage_error(concat("expected --case=FILE after --graph, given '", text, "'"));
     ++problems_;
-    add_cases(settings_, prb);
+    if (driver_ != "reorder") return add_cases(settings_, parse_problem(text));
+    for (const auto &planned : reorder_.plans_for(text))
+        add_reorder(planned);
 }
 
 void reader::add_cases(const settings &state, const problem &prb) {
@@ -98,8 +167,29 @@ void reader::add_cases(const settings &state, const problem &prb) {
         add({c, report_});
 }
 
+/// What the operators cannot do becomes a job that says so.
+void reader::add_reorder(const benchdnn::reorder::planned &planned) {
+    const auto &[plan, arguments] = planned;
+    const auto refuse = [&](const std::string &why) { add({{}, report_, concat(plan.subject, ": ", why), arguments}); };
+    if (!plan.unsupported.empty()) return refuse(plan.unsupported);
+    try {
+        settings state = settings_;
+        for (const auto &[name, value] : plan.options)
+            state.set(*find_option(name), value);
+        add_cases(state, parse_problem(plan.problem));
+    } catch (const usage_error &e) {
+        refuse(e.what());
+    }
+}
+
 void reader::add(const job &j) {
-    if (!match_ || std::regex_search(repro(j), *match_)) jobs_.push_back(j);
+    if (match_ && !std::regex_search(repro(j), *match_)) return;
+    jobs_.push_back(j);
+    jobs_.back().repeats = repeats_;
+}
+
+void reader::note(const std::string &text) {
+    if (std::find(notes_.begin(), notes_.end(), text) == notes_.end()) notes_.push_back(text);
 }
 
 void reader::read_batch(const std::string &name) {
@@ -122,12 +212,26 @@ void reader::read_batch(const std::string &name) {
 }
 
 void reader::read_graph(const std::string &name) {
+    if (driver_ == "reorder")
+        throw usage_error(concat("expected dims, as in 2x64x3x3, after --reorder, given --case=", name));
     const auto as_written = json_graph::read_graph(find_input("JSON", name).string());
     ++problems_;
-    if (auto others = json_graph::describe_other_ops(as_written); !others.empty()) notes_.push_back(std::move(others));
-    for (const auto &g : rewrites_.apply(as_written))
+    if (auto others = json_graph::describe_other_ops(as_written); !others.empty()) note(others);
+    std::vector<json_graph::graph> graphs;
+    try {
+        graphs = rewrites_.apply(as_written);
+    } catch (const usage_error &e) {
+        if (driver_ != "graph" || has_one_of_the_four(as_written)) throw;
+        return note(concat(as_written.file, ": ", e.what())); // no op of it would run
+    }
+    for (const auto &g : graphs) {
+        for (const auto &each : g.notes) {
+            if (driver_ != "graph") throw usage_error(each);
+            note(each); // as oneDNN's batch files name tensors that their graphs have not
+        }
         for (const auto &p : json_graph::plan_cases(g))
             add_plan(g, p);
+    }
 }
 
 /// The graph's settings override the options, except for the fpmath mode, as in benchdnn.
@@ -148,7 +252,9 @@ void reader::add_plan(const json_graph::graph &g, const json_graph::plan &p) {
 std::filesystem::path reader::find_input(const char *kind, const std::string &name) const {
     const auto beside = including_.empty() ? std::filesystem::path() : including_.back().parent_path();
     std::string tried;
-    for (const auto &folder : {beside, inputs_}) {
+    std::vector<std::filesystem::path> folders {beside, inputs_};
+    if (!driver_.empty()) folders.push_back(inputs_ / driver_);
+    for (const auto &folder : folders) {
         std::error_code failure;
         const auto file = folder / name, canonical = std::filesystem::weakly_canonical(file, failure);
         if (!failure && std::filesystem::exists(canonical, failure)) return canonical;

@@ -8,10 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "benchdnn/reorder.hpp"
 #include "json_graph/plan.hpp"
 #include "json_graph/rewrite.hpp"
 #include "options.hpp"
 #include "perf_template.hpp"
+#include "run_settings.hpp"
 
 namespace dqbench {
 
@@ -21,6 +23,7 @@ struct job {
     perf_template report;
     std::string unsupported = {}; // the reason; empty for a case
     std::string origin = {};      // the arguments that reproduce an unsupported op
+    std::size_t repeats = 1;      // how often it is run
 };
 
 /// The arguments that reproduce this job.
@@ -44,24 +47,35 @@ class reader {
     /// Lines to print before anything runs.
     const std::vector<std::string> &notes() const { return notes_; }
 
+    const run_settings &run() const { return run_; }
+
     /// The number of problems and graphs read, including those that --match filters out.
     std::size_t problems() const { return problems_; }
 
   private:
     void read(const std::string &argument);
     void read_option(const std::string &name, const std::string *value);
+    void read_command(const std::string &word, const std::string *value);
+    bool read_setting(const std::string &word, const std::string &value);
+    void read_driver(const std::string &word);
     void read_problem(const std::string &text);
     void read_batch(const std::string &name);
     void read_graph(const std::string &name);
     void add_cases(const settings &state, const problem &prb);
     void add_plan(const json_graph::graph &g, const json_graph::plan &p);
+    void add_reorder(const benchdnn::reorder::planned &planned);
     void add(const job &j);
+    void note(const std::string &text);
     std::filesystem::path find_input(const char *kind, const std::string &name) const;
 
     std::filesystem::path inputs_;
     std::vector<std::filesystem::path> including_; // batch files being read, outermost first
     settings settings_;
     json_graph::rewrites rewrites_;
+    std::string driver_; // benchdnn's graph or reorder; empty: dqbench's own options and problems
+    benchdnn::reorder reorder_;
+    run_settings run_;
+    std::size_t repeats_ = 1;
     perf_template report_;
     std::optional<std::regex> match_;
     std::vector<job> jobs_;

@@ -20,6 +20,7 @@ const char *name_of(case_state state) {
         case case_state::skipped: return "SKIPPED";
         case case_state::invalid_arguments: return "INVALID_ARGUMENTS";
         case case_state::unimplemented: return "UNIMPLEMENTED";
+        case case_state::initialized: return "INITIALIZED";
         case case_state::executed: return "EXECUTED";
         case case_state::passed: return "PASSED";
         case case_state::compared: return "COMPARED";
@@ -43,12 +44,31 @@ std::string result_line(std::size_t index, const job &j, const outcome &o, doubl
     return concat(line, " __REPRO: ", repro(j));
 }
 
-report::report(std::size_t jobs)
+std::string warning_of_noise(const timing &t) {
+    constexpr double usual = 1.5; // on an idle machine the average is within a fifth of the least
+    if (!(t.least > 0 && t.average > usual * t.least)) return "";
+    char text[128];
+    std::snprintf(text, sizeof text,
+            "the machine is busy: the average is %.3g times the least time; do not trust these times",
+            t.average / t.least);
+    return text;
+}
+
+report::report(std::size_t jobs, const run_settings &settings)
     : jobs_(jobs)
+    , settings_(settings)
     , progress_(static_cast<double>(jobs), jobs >= min_cases_for_progress) {}
+
+void report::announce(const job &j) {
+    if (settings_.verbose < 1) return;
+    progress_.hide();
+    std::printf("run: %s\n", repro(j).c_str());
+    std::fflush(stdout);
+}
 
 void report::print(std::size_t index, const job &j, const outcome &o, double milliseconds) {
     ++counts_[static_cast<std::size_t>(o.state)];
+    if (o.ran) ++implementations_[concat(dynquant::to_string(o.ran->kernel), ':', o.ran->isa)];
     const auto line = result_line(index, j, o, milliseconds);
     if (is_failure(o.state)) failures_.push_back(line);
 
@@ -67,20 +87,38 @@ void report::print_measurement(std::size_t index, const job &j, const measuremen
     if (header != perf_header_) std::printf("Output template: %s\n%s\n", j.report.text().c_str(), header.c_str());
     perf_header_ = header;
     std::puts(j.report.line(j.what, index, m).c_str());
+    if (const auto warning = warning_of_noise(m.own); !warning.empty()) std::printf("    %s\n", warning.c_str());
     measured_ = true;
     least_total_ += m.own.least;
     average_total_ += m.own.average;
 }
 
+void report::print_implementations() const {
+    if (settings_.summary.implementations) {
+        std::puts("implementations:");
+        for (const auto &[name, count] : implementations_)
+            std::printf("%-24s %d\n", name.c_str(), count);
+    }
+    if (settings_.summary.implementations_as_csv)
+        for (const auto &[name, count] : implementations_)
+            std::printf("impl,%s,%d\n", name.c_str(), count);
+}
+
 void report::print_summary(const phase_times &times) {
-    if (!failures_.empty()) std::puts("failures:");
-    for (std::size_t i = 0; i < failures_.size() && i < max_listed_failures; ++i)
-        std::puts(failures_[i].c_str());
-    if (failures_.size() > max_listed_failures) std::printf("(and %zu more)\n", failures_.size() - max_listed_failures);
+    if (settings_.summary.failures) {
+        if (!failures_.empty()) std::puts("failures:");
+        for (std::size_t i = 0; i < failures_.size() && i < max_listed_failures; ++i)
+            std::puts(failures_[i].c_str());
+        if (failures_.size() > max_listed_failures)
+            std::printf("(and %zu more)\n", failures_.size() - max_listed_failures);
+    }
+    print_implementations();
 
     std::printf("tests:%zu passed:%d skipped:%d mistrusted:%d unimplemented:%d "
                 "invalid_arguments:%d failed:%d listed:%d\n",
-            jobs_, count(case_state::passed) + count(case_state::compared) + count(case_state::executed),
+            jobs_,
+            count(case_state::passed) + count(case_state::compared) + count(case_state::executed)
+                    + count(case_state::initialized),
             count(case_state::skipped), count(case_state::mistrusted), count(case_state::unimplemented),
             count(case_state::invalid_arguments), count(case_state::failed), count(case_state::listed));
     if (measured_) std::printf("total perf: min(ms):%g avg(ms):%g\n", least_total_, average_total_);

@@ -1,5 +1,6 @@
 #include "runner.hpp"
 
+#include <algorithm>
 #include <new>
 
 #include "arena.hpp"
@@ -77,6 +78,8 @@ outcome run_compiled(const test_case &what, phase_times &times) {
     compiled_case c = timed(times.create, [&] { return compiled_case(what); });
 
     outcome result {case_state::executed};
+    if (what.mode == run_mode::initialization) result.state = case_state::initialized;
+    if (what.mode == run_mode::bitwise) result = check_bitwise(c, times);
     if (what.mode == run_mode::run) result = execute_once(c, times);
     if (what.mode == run_mode::correctness || what.mode == run_mode::correctness_and_performance)
         result = check(c, times);
@@ -84,6 +87,38 @@ outcome run_compiled(const test_case &what, phase_times &times) {
     if (what.mode == run_mode::correctness_and_performance) result.measured = measure_case(c, times).measured;
     result.ran = c.ran;
     return result;
+}
+
+/// Whether an implementation may run, by its name.
+bool admits(const implementation_filter &filter, const std::string &name) {
+    const bool named =
+            std::ranges::any_of(filter.names, [&](const auto &part) { return name.find(part) != std::string::npos; });
+    return named != filter.skips;
+}
+
+/// Whether dynquant takes the case.
+bool is_taken(const test_case &c) {
+    try {
+        const scoped_choice choice(c);
+        compiled_case {c};
+        return true;
+    } catch (const std::exception &) {
+        return false;
+    }
+}
+
+/// What takes a case that was refused: the direct API, or ONNX's rule. Empty if neither does.
+std::string what_takes(const test_case &refused) {
+    test_case c = refused;
+    c.mode = run_mode::initialization;
+    c.kernel = kernel_choice::automatic;
+    c.api = api_kind::direct;
+    if (c.dst_layout.is_any()) c.dst_layout = {};
+    if (refused.api != api_kind::direct && is_taken(c)) return "; --api=direct takes it";
+    c.rule = rule_kind::onnx;
+    c.op = quantizes(c.op) ? op_kind::DynamicQuantize : op_kind::DynamicDequantize;
+    if (refused.rule == rule_kind::onnx || !is_taken(c)) return "";
+    return concat("; --rule=onnx", c.op == refused.op ? "" : concat(" with --op=", name_of(c.op)), " takes it");
 }
 
 outcome classify(const test_case &c, const dynquant::error &e) {
@@ -95,9 +130,29 @@ outcome classify(const test_case &c, const dynquant::error &e) {
             return {case_state::unimplemented, e.what()};
         case status::invalid_arguments:
         case status::invalid_shape:
-        case status::invalid_data_type: return {case_state::invalid_arguments, e.what()};
+        case status::invalid_data_type: return {case_state::invalid_arguments, e.what() + what_takes(c)};
         default: return {case_state::failed, concat(to_string(e.status), ": ", e.what())};
     }
+}
+
+/// Runs the case by the first of dynquant's implementations that its filter lets run.
+outcome run_filtered(const test_case &c, phase_times &times) {
+    std::vector<kernel_choice> kernels {c.kernel};
+    if (c.kernel == kernel_choice::automatic)
+        kernels.insert(kernels.end(), {kernel_choice::onednn, kernel_choice::reference});
+    std::string passed_over;
+    for (const auto kernel : kernels) {
+        test_case one = c;
+        one.kernel = kernel;
+        const scoped_choice choice(one);
+        if (kernel != kernels.front() && !is_taken(one)) continue; // the first one's refusal is told
+        const auto ran = compiled_case(one).ran;
+        const auto name = concat(to_string(ran.kernel), ':', ran.isa);
+        if (admits(c.implementations, name)) return run_compiled(one, times);
+        passed_over += (passed_over.empty() ? "" : ", ") + name;
+    }
+    return {case_state::skipped,
+            concat("--", c.implementations.skips ? "skip-impl" : "impl", " leaves none of ", passed_over)};
 }
 
 } // namespace
@@ -108,15 +163,18 @@ outcome run_case(const test_case &c, phase_times &times) {
         return {case_state::skipped, concat("the processor has no ", name_of(c.isa))};
     try {
         const scoped_choice choice(c);
-        return in_arena(c.threads, [&] { return run_compiled(c, times); });
+        return in_arena(c.threads,
+                [&] { return c.implementations.names.empty() ? run_compiled(c, times) : run_filtered(c, times); });
     } catch (const usage_error &e) {
         return {case_state::invalid_arguments, e.what()};
     } catch (const dnnl::error &e) {
         return classify(c, {dynquant::from_onednn(e.status), e.message});
     } catch (const dynquant::error &e) {
         return classify(c, e);
+    } catch (const not_enough_memory &e) {
+        return {case_state::failed, concat("not enough memory: ", e.what())};
     } catch (const std::bad_alloc &) {
-        return {case_state::skipped, "not enough memory"};
+        return {case_state::failed, "not enough memory"};
     }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "dynquant/quantization.hpp"
@@ -19,6 +20,7 @@ struct data_types {
     data_type src, scales;
     std::optional<data_type> zps;
     data_type dst;
+    bool zps_are_s64 = false; // the attribute of Quantize and Dequantize; zps is s32, the range that they may have
 
     bool operator==(const data_types &) const = default;
 };
@@ -49,7 +51,24 @@ inline bool computes(peer_kind kind) {
     return kind != peer_kind::flat;
 }
 
-enum class run_mode { list, run, correctness, performance, correctness_and_performance, fast };
+enum class run_mode {
+    list,
+    initialization, // compiles and runs nothing
+    run,
+    correctness,
+    bitwise, // two runs must give the same bits
+    performance,
+    correctness_and_performance,
+    fast
+};
+
+/// benchdnn's --impl and --skip-impl: which implementations may run, by parts of their names, as in native:avx2.
+struct implementation_filter {
+    bool skips = false; // the names are of those that may not run
+    std::vector<std::string> names = {};
+
+    bool operator==(const implementation_filter &) const = default;
+};
 
 /// When measuring stops.
 struct measuring {
@@ -71,6 +90,7 @@ struct test_case {
     measuring limits = {};
 
     // What to run.
+    implementation_filter implementations = {};
     op_kind op = op_kind::DynamicQuantize;
     data_types types = {data_type::f32, data_type::f32, {}, data_type::s8};
     fpmath_mode fpmath = fpmath_mode::strict;

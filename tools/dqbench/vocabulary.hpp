@@ -27,10 +27,12 @@ template <typename Value>
 extern const std::array<word<Value>, 0> words;
 
 template <>
-inline constexpr auto words<run_mode> = std::array<word<run_mode>, 6> {{
+inline constexpr auto words<run_mode> = std::array<word<run_mode>, 8> {{
         {"L", run_mode::list},
+        {"I", run_mode::initialization},
         {"R", run_mode::run},
         {"C", run_mode::correctness},
+        {"B", run_mode::bitwise},
         {"P", run_mode::performance},
         {"CP", run_mode::correctness_and_performance},
         {"F", run_mode::fast},

@@ -43,6 +43,7 @@ struct graph {
     std::string arguments; // dqbench's arguments that make this graph
     std::string fpmath_mode;
     std::vector<op> ops;
+    std::vector<std::string> notes = {}; // what a rewriting left out
 };
 
 /// op 3 'conv1_quant' (Quantize)

@@ -35,6 +35,9 @@ std::string unsupported_in(const op &o) {
     if (!src.extents) return concat("the dims of src, tensor ", src.id, ", are unknown: give them by --in-shapes");
     for (const auto *t : {&src, &o.outputs.front()})
         if (t->layout == "opaque") return concat("tensor ", t->id, " is of layout opaque");
+    if (o.inputs.size() > 2 && o.inputs[1].extents && o.inputs[2].extents && dynquant::volume(*o.inputs[2].extents) == 1
+            && dynquant::volume(*o.inputs[1].extents) != 1)
+        return concat("zps of 1 element beside scales of ", dynquant::to_string(*o.inputs[1].extents));
     const auto types = types_of(o);
     const auto known = names_of<data_type>();
     for (std::size_t i = 0; i < types.size(); ++i)

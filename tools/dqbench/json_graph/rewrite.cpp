@@ -60,16 +60,6 @@ std::map<std::string, std::string> parse_values(std::string_view text) {
     return result;
 }
 
-/// Dense strides for new extents, with the dims in the order of the old strides.
-std::optional<dynquant::dims> strides_in_order_of(const tensor &old, const dynquant::dims &extents) {
-    if (!old.strides || old.strides->size() != extents.size()) return std::nullopt;
-    std::vector<std::size_t> order(extents.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return (*old.strides)[a] > (*old.strides)[b]; });
-    return dense_strides(extents, order, dynquant::to_string(extents));
-}
-
 void reshape(tensor &t, const new_shape &given) {
     if (given.extents) t.extents = given.extents;
     if (!t.extents) throw usage_error(concat("tensor ", t.id, ": expected a shape, since its own is unknown"));
@@ -109,27 +99,16 @@ void require_ids(const std::set<std::uint64_t> &known, const char *what, std::ui
     if (!known.count(id)) throw usage_error(concat("there is no ", what, ' ', id, " in ", g.file));
 }
 
-template <typename Parse>
-std::vector<std::string> checked_list(std::string_view list, Parse parse) {
-    auto values = split(list, ',');
-    for (const auto &each : values)
-        parse(each);
-    return values;
-}
-
-/// Rewrites the graph and adds the option to its arguments.
-template <typename Rewrites>
-void rewrite_and_record(const char *option, const std::string &value, const Rewrites &parsed, graph &g) {
-    if (value.empty()) return;
-    try {
-        rewrite(g, parsed);
-    } catch (const usage_error &e) {
-        throw usage_error(concat(option, ": ", e.what()));
-    }
-    g.arguments = concat(option, '=', value, ' ', g.arguments);
-}
-
 } // namespace
+
+std::optional<dynquant::dims> strides_in_order_of(const tensor &old, const dynquant::dims &extents) {
+    if (!old.strides || old.strides->size() != extents.size()) return std::nullopt;
+    std::vector<std::size_t> order(extents.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return (*old.strides)[a] > (*old.strides)[b]; });
+    return dense_strides(extents, order, dynquant::to_string(extents));
+}
 
 new_shapes parse_in_shapes(std::string_view text) {
     new_shapes result;
@@ -149,18 +128,23 @@ void rewrite(graph &g, const new_shapes &shapes) {
     if (shapes.empty()) return;
     std::set<std::uint64_t> known;
     std::deque<op *> changed;
+    const auto take = [&](tensor &t) {
+        known.insert(t.id);
+        if (const auto given = shapes.find(t.id); given != shapes.end()) reshape(t, given->second);
+    };
     for (auto &each : g.ops) {
-        for (auto &input : each.inputs) {
-            known.insert(input.id);
-            const auto given = shapes.find(input.id);
-            if (given == shapes.end()) continue;
-            reshape(input, given->second);
-        }
+        for (auto &input : each.inputs)
+            take(input);
         if (each.supported_kind && shapes.count(each.inputs.front().id)) changed.push_back(&each);
     }
-    for (const auto &entry : shapes)
-        require_ids(known, "input", entry.first, g);
+    const auto read = known;
     propagate_shapes(g, std::move(changed));
+    for (auto &each : g.ops)
+        for (auto &output : each.outputs)
+            if (!read.count(output.id)) take(output);
+    for (const auto &entry : shapes)
+        if (!known.count(entry.first))
+            g.notes.push_back(concat(g.file, ": --in-shapes: there is no input or output ", entry.first));
 }
 
 void rewrite(graph &g, const new_attributes &attributes) {
@@ -181,25 +165,6 @@ void rewrite(graph &g, const new_attributes &attributes) {
     }
     for (const auto &entry : attributes)
         require_ids(known, "op", entry.first, g);
-}
-
-void rewrites::set_in_shapes(std::string_view list) {
-    in_shapes_ = checked_list(list, parse_in_shapes);
-}
-
-void rewrites::set_op_attrs(std::string_view list) {
-    op_attrs_ = checked_list(list, parse_op_attrs);
-}
-
-std::vector<graph> rewrites::apply(const graph &g) const {
-    std::vector<graph> all;
-    for (const auto &shapes : in_shapes_)
-        for (const auto &attributes : op_attrs_) {
-            auto &copy = all.emplace_back(g);
-            rewrite_and_record("--op-attrs", attributes, parse_op_attrs(attributes), copy);
-            rewrite_and_record("--in-shapes", shapes, parse_in_shapes(shapes), copy);
-        }
-    return all;
 }
 
 } // namespace dqbench::json_graph

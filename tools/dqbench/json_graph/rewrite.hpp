@@ -1,4 +1,4 @@
-// --in-shapes and --op-attrs, in benchdnn's syntax.
+// --in-shapes, --op-attrs and benchdnn's other options that rewrite a graph, in its syntax.
 #pragma once
 
 #include <string_view>
@@ -26,23 +26,42 @@ new_shapes parse_in_shapes(std::string_view text);
 /// Parses ID:NAME:VALUE[*NAME:VALUE...][+...]. Throws usage_error.
 new_attributes parse_op_attrs(std::string_view text);
 
-/// Applies new shapes. A new shape of src is propagated to dst, which keeps its order of dims, and to the supported ops
-/// that read dst; ops of other kinds stop it. Throws usage_error for ids that the graph does not have.
+/// Dense strides for new extents, with the dims in the order of the old strides; none where the old ones are of another
+/// rank or unknown.
+std::optional<dynquant::dims> strides_in_order_of(const tensor &old, const dynquant::dims &extents);
+
+/// Applies new shapes to inputs, and to outputs that no op reads. A new shape of src is propagated to dst, which keeps
+/// its order of dims, and to the supported ops that read dst; ops of other kinds stop it. An id that the graph does not
+/// have becomes a note. Throws usage_error for an op that it does not have.
 void rewrite(graph &g, const new_shapes &shapes);
 void rewrite(graph &g, const new_attributes &attributes);
 
-/// The latest values of --in-shapes and --op-attrs.
+/// A graph's rewriting option: its name, what its value must be, and what it does. The rest are in rewrite.cpp's table.
+struct rewriting {
+    const char *name, *values, *help;
+    /// Throws usage_error.
+    void (*check)(std::string_view value);
+};
+
+/// The options that rewrite graphs, in the order in which their lists multiply, outermost first.
+const std::vector<rewriting> &rewritings();
+
+/// The latest values of the options that rewrite graphs.
 class rewrites {
   public:
-    /// Take a comma list. Throw usage_error, changing nothing.
-    void set_in_shapes(std::string_view list);
-    void set_op_attrs(std::string_view list);
+    static bool has(std::string_view name);
 
-    /// One graph for each combination of values. Throws usage_error.
-    std::vector<graph> apply(const graph &g) const;
+    /// Takes a comma list. Throws usage_error, changing nothing.
+    void set(std::string_view name, std::string_view list);
+
+    /// As set(), but apply() is the first to look at the values.
+    void set_unchecked(std::string_view name, std::string_view list);
+
+    /// One graph for each combination of values; `links`: what depends on them follows. Throws usage_error.
+    std::vector<graph> apply(const graph &g, bool links = true) const;
 
   private:
-    std::vector<std::string> in_shapes_ {""}, op_attrs_ {""}; // "": as the file has it
+    std::map<std::string, std::vector<std::string>, std::less<>> values_;
 };
 
 } // namespace dqbench::json_graph

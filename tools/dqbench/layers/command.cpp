@@ -414,10 +414,13 @@ int run(int argc, char **argv, const std::filesystem::path &inputs) {
     std::vector<json_graph::graph> graphs; // read before anything runs
     const auto read = [&](const std::string &name, const std::string &in_shapes) {
         json_graph::rewrites rewrites;
-        if (!in_shapes.empty()) take("--in-shapes", [&] { rewrites.set_in_shapes(in_shapes); });
-        if (!given.op_attrs.empty()) take("--op-attrs", [&] { rewrites.set_op_attrs(given.op_attrs); });
-        for (auto &g : rewrites.apply(json_graph::read_graph(find_file(name, inputs))))
+        if (!in_shapes.empty()) take("--in-shapes", [&] { rewrites.set("in-shapes", in_shapes); });
+        if (!given.op_attrs.empty()) take("--op-attrs", [&] { rewrites.set("op-attrs", given.op_attrs); });
+        constexpr bool links = false; // chain_graph infers what follows
+        for (auto &g : rewrites.apply(json_graph::read_graph(find_file(name, inputs)), links)) {
+            if (!g.notes.empty()) throw usage_error(g.notes.front());
             graphs.push_back(std::move(g));
+        }
     };
     for (const auto &name : given.files)
         read(name, given.in_shapes);

@@ -1,0 +1,418 @@
+// Command lines of benchdnn, pasted: what they run, or why they do not. Graphs are rewritten as benchdnn rewrites them.
+#include <sstream>
+
+#include "check.hpp"
+#include "dqbench_support.hpp"
+#include "run_settings.hpp"
+
+namespace {
+
+using namespace dqbench;
+using namespace dqbench::tests;
+
+/// The words of a command line.
+lines words(const std::string &line) {
+    std::istringstream from(line);
+    lines all;
+    for (std::string word; from >> word;)
+        all.push_back(word);
+    return all;
+}
+
+/// What a job does: the arguments that reproduce it, or why it is not supported.
+std::string told(const job &j) {
+    return j.unsupported.empty() ? repro(j) : j.unsupported;
+}
+
+class benchdnn_lines : public dqbench_graph {
+  protected:
+    /// What each job of a line does.
+    lines run(const std::string &line) const {
+        lines all;
+        for (const auto &job : jobs_of(words(line)))
+            all.push_back(told(job));
+        return all;
+    }
+    /// The notes of a line.
+    lines notes(const std::string &line) const {
+        reader input(folder / "inputs");
+        input.read_arguments(words(line));
+        return input.notes();
+    }
+};
+
+// ---- The reorder driver ------------------------------------------------------------------------------------------
+
+const std::string quantize_s8 = "--op=DynamicQuantize --dt=f32:f32:undef:s8 ",
+                  dequantize_s8 = "--op=DynamicDequantize --dt=s8:f32:undef:f32 ";
+
+TEST_F(benchdnn_lines, reorders_of_quantized_types_run) {
+    struct row {
+        std::string line;
+        lines expected;
+    };
+    const std::string small = "--api=direct --op=DynamicQuantize ", onnx = " --rule=onnx --scales=1 2x3";
+    for (const auto &[line, expected] : {
+                 // Without scales the scale is 1.
+                 row {"--reorder --sdt=f32 --ddt=s8 2x16x3x4", {quantize_s8 + "--scales=1 2x16x3x4"}},
+                 row {"--sdt=s8 --ddt=f32 2x3", {dequantize_s8 + "--scales=1 2x3"}},
+                 // x / 2, and (q - -1) * 0.25.
+                 row {"--ddt=u8 --attr-scales=dst:common:2 --attr-zero-points=dst:common:3 4",
+                         {"--op=DynamicQuantize --dt=f32:f32:s32:u8 --scales=2 --zps=3 4"}},
+                 row {"--sdt=s8 --ddt=bf16 --attr-scales=src:host_scalar:0.25:f16 --attr-zero-points=src0:common:-1:s8 "
+                      "4",
+                         {"--op=DynamicDequantize --dt=s8:f16:s8:bf16 --scales=0.25 --zps=-1 4"}},
+                 // Each dim of a mask has scales of its own, which are drawn.
+                 row {"--ddt=s8 --attr-scales=dst:per_dim_0 5x6", {quantize_s8 + "--qtype=per_channel --axis=0 5x6"}},
+                 row {"--ddt=s8 --attr-scales=dst:2 5x6", {quantize_s8 + "--qtype=per_channel 5x6"}},
+                 row {"--ddt=s8 --attr-scales=dst:per_dim_01 2x16x3x4",
+                         {quantize_s8 + "--qtype=per_group --group=1x1x3x4 2x16x3x4"}},
+                 row {"--ddt=s8 --attr-scales=dst:5 2x16x3", {quantize_s8 + "--qtype=per_group --group=1x16x1 2x16x3"}},
+                 // One zero point for scales that differ, and the reverse.
+                 row {"--ddt=s8 --attr-scales=dst:per_dim_1 --attr-zero-points=dst:common:2 5x6",
+                         {"--op=DynamicQuantize --dt=f32:f32:s32:s8 --zps=2 --qtype=per_channel 5x6"}},
+                 row {"--ddt=s8 --attr-scales=dst:0:2 --attr-zero-points=dst:per_dim_1:s8 5x6",
+                         {"--op=DynamicQuantize --dt=f32:f32:s8:s8 --scales=2 --qtype=per_channel 5x6"}},
+                 // Groups are of the last dims.
+                 row {"--sdt=s4 --ddt=f16 --attr-scales=src:per_tensor:f16:1x16 "
+                      "--attr-zero-points=src:per_tensor:s4:1x16 "
+                      "12x24x7x32_n\"w\"",
+                         {"--op=DynamicDequantize --dt=s4:f16:s4:f16 --qtype=per_group --group=1x1x1x16 "
+                          "12x24x7x32n\"w\""}},
+                 row {"--sdt=u8 --ddt=f32 --attr-scales=src:per_tensor:bf16 6x4",
+                         {"--op=DynamicDequantize --dt=u8:bf16:undef:f32 --qtype=per_group --group=1x1 6x4"}},
+                 // Layouts.
+                 row {"--sdt=u8 --ddt=f32 --stag=nhwc --dtag=nchw,axb 1x32x8x3",
+                         {"--op=DynamicDequantize --dt=u8:f32:undef:f32 --scales=1 --stag=nhwc --dtag=nchw 1x32x8x3",
+                                 "--op=DynamicDequantize --dt=u8:f32:undef:f32 --scales=1 --stag=nhwc --dtag=axb "
+                                 "1x32x8x3"}},
+                 row {"--ddt=s8 --strides=6x1: 2x3", {quantize_s8 + "--scales=1 --stag=strides:6x1 2x3"}},
+                 row {"--ddt=s8 --strides=6x1:1x2 2x3",
+                         {quantize_s8 + "--scales=1 --stag=strides:6x1 --dtag=strides:1x2 2x3"}},
+                 // Types of ONNX's rule.
+                 row {"--ddt=f8_e4m3,f8_e5m2,f4_e2m1 2x3",
+                         {small + "--dt=f32:f32:undef:f8_e4m3" + onnx, small + "--dt=f32:f32:undef:f8_e5m2" + onnx,
+                                 small + "--dt=f32:f32:undef:f4_e2m1" + onnx}},
+                 row {"--ddt=f4_e2m1 --attr-scales=dst:per_tensor:e8m0:1x32 64x64",
+                         {small + "--dt=f32:f8_e8m0:undef:f4_e2m1 --rule=onnx --qtype=per_group --group=1x32 64x64"}},
+                 // dqbench's own options say how to run.
+                 row {"--mode=P --peer=onednn_reorder --threads=1 --ddt=s8 2",
+                         {"--mode=P --threads=1 --peer=onednn_reorder " + quantize_s8 + "--scales=1 2"}},
+                 row {"--ddt=s8 2 --reset --sdt=u8 2",
+                         {quantize_s8 + "--scales=1 2", "--op=DynamicDequantize --dt=u8:f32:undef:f32 --scales=1 2"}},
+         })
+        EXPECT_EQ(run(line.starts_with("--reorder") ? line : "--reorder " + line), expected) << line;
+}
+
+TEST_F(benchdnn_lines, reorders_that_quantize_nothing_say_so) {
+    const std::string no_quantization =
+                              ": the operators convert f32, f16 and bf16 to s8, u8, s4, u4, f8_e4m3, f8_e5m2 and "
+                              "f4_e2m1, and back",
+                      s8_to_u8 = "reorder: s8 to u8" + no_quantization;
+    struct row {
+        std::string line;
+        lines expected;
+    };
+    for (const auto &[line, expected] : {
+                 // driver_reorder.md's and knobs_attr.md's examples.
+                 row {"--sdt=s8 --ddt=s8 --stag=hwio --dtag=OIhw4i16o4i 32x32x3x3 --oflag=s8s8_comp:1 16x32x7x5",
+                         {"reorder: --dtag=OIhw4i16o4i: layouts with blocks",
+                                 "reorder: --dtag=OIhw4i16o4i: layouts with blocks"}},
+                 row {"--sdt=s8 --ddt=u8 --stag=ncw,nwc --dtag=ncw,nwc --attr-scales=src:common:2.5 2x8x8",
+                         {s8_to_u8, s8_to_u8, s8_to_u8, s8_to_u8}},
+                 row {"4", {"reorder: f32 to f32" + no_quantization}},
+                 row {"--ddt=s32 4", {"reorder: f32 to s32" + no_quantization}},
+                 row {"--sdt=f64 --ddt=s8 4", {"reorder: f64 to s8" + no_quantization}},
+                 row {"--ddt=s8 --oflag=zp_comp:1 4", {"reorder: --oflag=zp_comp:1: compensation"}},
+                 row {"--ddt=s8 --attr-post-ops=sum:0.5 4", {"reorder: --attr-post-ops=sum:0.5: post-ops"}},
+                 row {"--ddt=s8 --runtime_dim_mask=1 4",
+                         {"reorder: --runtime-dim-mask=1: dims that are unknown when it is compiled"}},
+                 row {"--ddt=s8 --attr-scales=src:common:2 4",
+                         {"reorder: scales of src: DynamicQuantize has them of dst alone"}},
+                 row {"--sdt=u8 --attr-zero-points=src:common:1+dst:common:2 4",
+                         {"reorder: zero points of dst: DynamicDequantize has them of src alone"}},
+                 row {"--ddt=s8 --attr-scales=dst:per_dim_1 4",
+                         {"reorder: scales by per_dim_1: of a tensor of rank 1"}},
+                 row {"--ddt=s8 --attr-scales=dst:per_dim_0 --attr-zero-points=dst:per_dim_1 4x4",
+                         {"reorder: scales by per_dim_0 and zero points by per_dim_1: DynamicQuantize has one "
+                          "granularity"}},
+                 row {"--ddt=f8_e4m3 --attr-zero-points=dst:common:2 4", {"reorder: zero points of f8_e4m3"}},
+                 row {"--sdt=s8 --attr-zero-points=src:per_tensor:s4 4", {"reorder: zero points of s4 beside s8"}},
+                 row {"--api=graph --ddt=f4_e2m1 4",
+                         {"reorder: --rule=onnx: expected --api=direct, given --api=graph"}},
+         })
+        EXPECT_EQ(run("--reorder " + line), expected) << line;
+    // Such a job is reproduced by benchdnn's own arguments.
+    const auto jobs = jobs_of(words("--reorder --sdt=s8 --ddt=u8 --attr-scales=,src:common:2.5 2x8x8"));
+    ASSERT_EQ(jobs.size(), 2U);
+    EXPECT_EQ(repro(jobs[1]), "--reorder --sdt=s8 --ddt=u8 --attr-scales=src:common:2.5 2x8x8");
+}
+
+/// The lines of batch files that continue, name cases and comment.
+TEST_F(benchdnn_lines, batch_files_of_reorders) {
+    dqbench_reader::write(
+            "inputs/reorder/more", "--sdt=u8 --ddt=f32 --stag=ab --attr-zero-points=src0:common:1 # jit only\n7x3");
+    const auto path = dqbench_reader::write("batch",
+            "--reset\n--skip-impl=ref,simple # ! test jit version only\n--ddt=s8\n"
+            "--attr-scales=, \\\n              dst:per_dim_1\n17x33_n\"tail:0\"\n"
+            "--reset --batch=more");
+    EXPECT_EQ(run("--reorder --batch=" + path),
+            (lines {"--skip-impl=ref,simple " + quantize_s8 + "--scales=1 17x33n\"tail:0\"",
+                    "--skip-impl=ref,simple " + quantize_s8 + "--qtype=per_channel 17x33n\"tail:0\"",
+                    "--op=DynamicDequantize --dt=u8:f32:s32:f32 --scales=1 --zps=1 --stag=ab 7x3"}));
+}
+
+// ---- Options of every driver --------------------------------------------------------------------------------------
+
+TEST_F(benchdnn_lines, common_options_have_benchdnns_meaning) {
+    struct row {
+        std::string line, expected;
+    };
+    const std::string plain = "--op=DynamicQuantize --dt=f32:f32:undef:s8 4";
+    for (const auto &[line, expected] : {
+                 row {"--mode=b 4", "--mode=B " + plain},
+                 row {"--mode=i 4", "--mode=I " + plain},
+                 row {"--cold-cache=all 4", "--cache=cold " + plain},
+                 row {"--cold-cache=all --cold-cache=none 4", plain},
+                 row {"--attr-fpmath=bf16:true 4", "--op=DynamicQuantize --dt=f32:f32:undef:s8 --fpmath-mode=bf16 4"},
+                 row {"--impl=ref,jit 4", "--impl=ref,jit " + plain},
+                 row {"--skip-impl=ref --impl=native 4", "--impl=native " + plain}, // the latter of the two counts
+                 row {"--impl=native --skip-impl= 4", plain},
+                 row {"--skip-impl=ref --reset 4", plain},
+                 // These are what dqbench does.
+                 row {"--engine=cpu --cpu-isa-hints=none --mem-check=true --canonical=false --fast-ref=0 4", plain},
+                 row {"--attr-scratchpad=library --attr-acc-mode=strict --attr-dropout= --mode-modifier= 4", plain},
+                 row {"--ctx-init=auto --ctx-exe=auto --execution-mode=direct --check-ref-impl=false 4", plain},
+         })
+        EXPECT_EQ(run(line), lines {expected}) << line;
+    EXPECT_EQ(run("--attr-fpmath=strict:false,any:false 4"),
+            (lines {plain, "--op=DynamicQuantize --dt=f32:f32:undef:s8 --fpmath-mode=any 4"}));
+    const auto repeated = jobs_of(words("--repeats-per-prb=3 4 --repeats-per-prb=0 4"));
+    ASSERT_EQ(repeated.size(), 2U);
+    EXPECT_EQ(repeated[0].repeats, 3U);
+    EXPECT_EQ(repeated[1].repeats, 1U); // as in benchdnn
+}
+
+TEST_F(benchdnn_lines, options_without_effect_are_told_once) {
+    EXPECT_EQ(notes("--expected-n-partitions=0 --expected-n-partitions=1 4"),
+            (lines {"--expected-n-partitions: dqbench runs each op by itself and counts no partitions"}));
+    EXPECT_EQ(notes("--allow-enum-tags-only=false --attr-deterministic=true --mode-modifier=M 4"),
+            (lines {"--allow-enum-tags-only: dqbench takes a tag of any order of dims, and none with blocks",
+                    "--attr-deterministic: dynquant gives the same bits in every run: --mode=B checks that",
+                    "--mode-modifier: M is for GPUs, and changes nothing here"}));
+}
+
+TEST_F(benchdnn_lines, options_of_the_whole_run) {
+    const auto settings = [&](const std::string &line) {
+        reader input(folder);
+        input.read_arguments(words(line));
+        return input.run();
+    };
+    EXPECT_EQ(settings("-v1 4").verbose, 1);
+    EXPECT_EQ(settings("--verbose=99 4").verbose, 99);
+    EXPECT_EQ(settings("--start=17 4").start, 17U);
+    EXPECT_EQ(settings("4").verbose, 0);
+    EXPECT_TRUE(settings("4").summary.failures);
+    EXPECT_FALSE(settings("4").summary.implementations);
+    const auto summary = settings("--summary=no-failures+impl+impl-csv --summary=no-impl 4").summary;
+    EXPECT_FALSE(summary.failures);
+    EXPECT_FALSE(summary.implementations);
+    EXPECT_TRUE(summary.implementations_as_csv);
+}
+
+/// oneDNN's names of plain layouts, by its enumeration.
+TEST_F(benchdnn_lines, tags_of_activations_and_weights) {
+    using dynquant::dims;
+    const dims four {2, 3, 4, 5}, five {2, 3, 4, 5, 6};
+    for (const auto &[name, letters] :
+            {std::pair {"nchw", "abcd"}, {"nhwc", "acdb"}, {"chwn", "bcda"}, {"oihw", "abcd"}, {"hwio", "cdba"},
+                    {"iohw", "bacd"}, {"ohwi", "acdb"}, {"ldio", "abcd"}, {"goiw", "abcd"}})
+        EXPECT_EQ(layout::parse(name).strides_for(four), layout::parse(letters).strides_for(four)) << name;
+    for (const auto &[name, letters] : {std::pair {"ndhwc", "acdeb"}, {"goihw", "abcde"}, {"hwigo", "decab"},
+                 {"oidhw", "abcde"}, {"ldgoi", "abdec"}})
+        EXPECT_EQ(layout::parse(name).strides_for(five), layout::parse(letters).strides_for(five)) << name;
+    EXPECT_EQ(layout::parse("ntc").strides_for({2, 3, 4}), (dims {4, 8, 1}));
+    EXPECT_EQ(layout::parse("cn").strides_for({2, 3}), (dims {1, 2}));
+}
+
+// ---- The graph driver ---------------------------------------------------------------------------------------------
+
+const std::string per_group = attribute("qtype", "string", R"("per_group")");
+
+/// DynamicDequantize of 1x32x128x32 by groups of 8 along dim 2, as oneDNN's dynamicdq_s4.json.
+std::string grouped() {
+    return graph(op(0, "DynamicDequantize", per_group + ", " + attribute("group_shape", "s64[]", "[1, 1, 8, 1]"),
+            strided(0, "s4", "1, 32, 128, 32", "131072, 4096, 32, 1") + ", "
+                    + strided(1, "f32", "1, 32, 16, 32", "16384, 512, 32, 1") + ", "
+                    + strided(2, "s4", "1, 32, 16, 32", "16384, 512, 32, 1"),
+            strided(10, "f32", "1, 32, 128, 32", "131072, 4096, 32, 1")));
+}
+
+/// DynamicQuantize of 2x64x3x3 by 64 channels, as oneDNN's dynamicq.json.
+std::string by_channel() {
+    return graph(op(0, "DynamicQuantize", per_channel + ", " + attribute("axis", "s64", "1"),
+            strided(0, "f32", "2, 64, 3, 3", "576, 9, 3, 1") + ", " + strided(1, "f32", "64", "1"),
+            strided(2, "s8", "2, 64, 3, 3", "576, 9, 3, 1")));
+}
+
+TEST_F(benchdnn_lines, what_depends_on_new_shapes_and_attributes_follows) {
+    struct row {
+        std::string content, arguments, expected;
+    };
+    const std::string name = "n\"g.json:0\"", groups = "--op=DynamicDequantize --dt=s4:f32:s4:f32 ",
+                      channels = "--op=DynamicQuantize --dt=f32:f32:undef:s8 ";
+    for (const auto &[content, arguments, expected] : {
+                 row {grouped(), "--graph", groups + "--qtype=per_group --group=1x1x8x1 1x32x128x32"},
+                 // A new group_shape: scales and zps follow.
+                 row {grouped(), "--graph --op-attrs=0:group_shape:1x1x128x1",
+                         groups + "--qtype=per_group --group=1x1x128x1 1x32x128x32"},
+                 // New dims of scales, or of src: group_shape follows.
+                 row {grouped(), "--in-shapes=1:1x32x4x8+2:1x32x4x8",
+                         groups + "--qtype=per_group --group=1x1x32x4 1x32x128x32"},
+                 row {grouped(), "--in-shapes=0:1x64x32x32", groups + "--qtype=per_group --group=1x2x2x1 1x64x32x32"},
+                 // All of them, which must agree.
+                 row {grouped(), "--in-shapes=0:1x2x8x2+1:1x2x2x2+2:1x2x2x2 --op-attrs=0:group_shape:1x1x4x1",
+                         groups + "--qtype=per_group --group=1x1x4x1 1x2x8x2"},
+                 row {grouped(), "--in-shapes=0:1x2x8x2 --op-attrs=0:group_shape:1x1x4x1",
+                         groups + "--qtype=per_group --group=1x1x4x1 1x2x8x2"},
+                 // Another granularity.
+                 row {grouped(), "--op-attrs=0:qtype:per_channel*axis:3",
+                         groups + "--qtype=per_channel --axis=3 1x32x128x32"},
+                 row {grouped(), "--op-attrs=0:qtype:per_tensor --in-shapes=1:1+2:1", groups + "1x32x128x32"},
+                 row {grouped(), "--op-attrs=0:qtype:per_tensor", groups + "1x32x128x32"},
+                 row {by_channel(), "--op-attrs=0:axis:0", channels + "--qtype=per_channel --axis=0 2x64x3x3"},
+                 row {by_channel(), "--in-shapes=0:2x32x3x3", channels + "--qtype=per_channel 2x32x3x3"},
+                 row {by_channel(), "--in-shapes=0:2x32x3x3*acdb+1:32",
+                         channels + "--stag=strides:288x1x96x32 --qtype=per_channel 2x32x3x3"},
+                 row {by_channel(), "--op-attrs=0:qtype:per_group*group_shape:2x32x3x3",
+                         channels + "--qtype=per_group --group=2x32x3x3 2x64x3x3"},
+                 // The minibatch is dim 0, of scales by group, too.
+                 row {by_channel(), "--mb=5", channels + "--qtype=per_channel 5x64x3x3"},
+                 row {grouped(), "--mb=3", groups + "--qtype=per_group --group=1x1x8x1 3x32x128x32"},
+                 row {grouped(), "--mb=0", groups + "--qtype=per_group --group=1x1x8x1 1x32x128x32"},
+                 // Types by tensor.
+                 row {grouped(), "--graph --dt=0:s8+2:s8",
+                         "--op=DynamicDequantize --dt=s8:f32:s8:f32 --qtype=per_group --group=1x1x8x1 1x32x128x32"},
+                 row {grouped(), "--graph --dt=10:f16+1:f16",
+                         "--op=DynamicDequantize --dt=s4:f16:s4:f16 --qtype=per_group --group=1x1x8x1 1x32x128x32"},
+                 row {grouped(), "--tensor-property=0:constant+1:host_scalar",
+                         groups + "--qtype=per_group --group=1x1x8x1 1x32x128x32"},
+         })
+        EXPECT_EQ(repros(content, words(arguments)), lines {expected + name}) << arguments;
+}
+
+TEST_F(benchdnn_lines, what_cannot_follow_is_refused) {
+    struct row {
+        std::string content, arguments, message;
+    };
+    const std::string group = "op 0 'n' (DynamicDequantize): ",
+                      follows = group + "group_shape follows src and scales: ";
+    for (const auto &[content, arguments, message] : {
+                 row {grouped(), "--op-attrs=0:group_shape:1x1x48x1",
+                         group + "group_shape: expected divisors of the dims of src, 1x32x128x32, given 1x1x48x1"},
+                 row {grouped(), "--op-attrs=0:group_shape:1x8",
+                         group + "group_shape: expected 4 extents, as many as src has dims, given 1x8"},
+                 row {grouped(), "--op-attrs=0:group_shape:1x1x0x1",
+                         group + "group_shape: expected extents of 1 or more, given 0 at dim 2"},
+                 row {grouped(), "--in-shapes=0:1x32x100x32",
+                         follows
+                                 + "expected dims of src that are multiples of those of scales, given 1x32x100x32 and "
+                                   "1x32x16x32"},
+                 row {grouped(), "--in-shapes=0:32x128",
+                         follows + "expected as many dims of both, given 32x128 and 1x32x16x32"},
+                 row {grouped(), "--in-shapes=1:1x32x4x32", group + "zps: expected dims 1x32x4x32, given 1x32x16x32"},
+                 row {grouped(), "--in-shapes=0:1x2x8x2+1:1x2x4x2+2:1x2x4x2 --op-attrs=0:group_shape:1x1x4x1",
+                         group + "scales: expected dims 1x2x2x2, given 1x2x4x2"},
+                 row {by_channel(), "--in-shapes=1:32", "op 0 'n' (DynamicQuantize): scales: expected 64, given 32"},
+                 row {by_channel(), "--op-attrs=0:axis:0 --in-shapes=1:64",
+                         "op 0 'n' (DynamicQuantize): scales: expected 2, given 64"},
+                 row {by_channel(), "--op-attrs=0:qtype:per_group",
+                         "op 0 'n' (DynamicQuantize): group_shape: expected 4 extents, as many as src has dims, "
+                         "given "},
+                 row {by_channel(), "--in-shapes=2:3", "dst: expected the dims of src, 2x64x3x3, given 3"},
+                 row {by_channel(), "--graph --dt=f16",
+                         "--dt: expected ID:TYPE[+ID:TYPE...] for a graph with integers, as with op 0 'n' "
+                         "(DynamicQuantize), given f16"},
+                 row {by_channel(), "--graph --dt=9:f16", "--dt: there is no tensor 9 in "},
+                 row {by_channel(), "--graph --dt=0:f17",
+                         "--dt: expected a word of oneDNN Graph after ID:, given 'f17'"},
+                 row {by_channel(), "--graph --dt=s8",
+                         "--dt: expected undef, f32, bf16 or f16 for a graph of floats, or ID:TYPE[+ID:TYPE...], given "
+                         "'s8'"},
+                 row {by_channel(), "--tensor-property=0:fixed", "--tensor-property: expected a word of oneDNN Graph"},
+                 row {by_channel(), "--op-kind=0:ReLU",
+                         "--op-kind: expected binary and eltwise ops, given op 0 'n' (DynamicQuantize) and ReLU"},
+                 row {by_channel(), "--op-kind=7:ReLU", "--op-kind: there is no op 7 in "},
+                 row {by_channel(), "--op-kind=Exp", "--op-kind: expected ID:WORD, given 'Exp'"},
+                 row {by_channel(), "--mb=-1", "--mb: expected an integer from 0 to"},
+         })
+        expect_refused(content, message, words(arguments));
+}
+
+/// Other ops are listed under their new kinds; undef removes one.
+TEST_F(benchdnn_lines, kinds_of_other_ops) {
+    const auto content = graph(quantize + ", " + op(1, "Abs", "", x, x) + ", " + op(2, "Add", "", x, x));
+    write(content);
+    EXPECT_EQ(notes("--graph --op-kind=1:Exp,1:Tanh+2:undef --case=" + file),
+            (lines {file + ": not of this family: Abs, Add"}));
+    EXPECT_EQ(run("--graph --op-kind=1:Exp,1:Tanh+2:undef --case=" + file).size(), 2U);
+}
+
+/// benchdnn ignores ids that the graph has not, and oneDNN's batch files have some, and mistakes in lines of other ops.
+TEST_F(benchdnn_lines, mistakes_of_onednns_batch_files_are_told) {
+    write(by_channel());
+    EXPECT_EQ(notes("--graph --in-shapes=0:2x32x3x3+7:4 --case=" + file),
+            (lines {file + ": --in-shapes: there is no input or output 7"}));
+    dqbench_reader::expect_refused(
+            words("--in-shapes=0:2x32x3x3+7:4 --case=" + file), file + ": --in-shapes: there is no input or output 7");
+    dqbench_reader::expect_refused(words("--graph --in-shapes=2*abc:3 --case=" + file),
+            "--in-shapes: expected an id from 0 to 18446744073709551615, given '2*abc'");
+    write(graph(op(3, "ReLU", "", x, x)));
+    EXPECT_EQ(notes("--graph --in-shapes=2*abc:3 --case=" + file),
+            (lines {file + ": not of this family: ReLU",
+                    file + ": --in-shapes: expected an id from 0 to 18446744073709551615, given '2*abc'"}));
+}
+
+/// The minibatch of inputs that an op reads first, and not of weights.
+TEST_F(benchdnn_lines, the_minibatch_is_of_activations) {
+    const auto float_of = [](int id) { return strided(id, "f32", "2, 4", "4, 1"); };
+    const auto content = graph(op(1, "Dequantize", scales("1"), strided(10, "s8", "2, 4", "4, 1"), float_of(11)) + ", "
+            + op(2, "Dequantize", scales("1"), strided(20, "s8", "2, 4", "4, 1"), float_of(21)) + ", "
+            + op(3, "MatMul", "", float_of(11) + ", " + float_of(21), float_of(30)));
+    EXPECT_EQ(repros(content, {"--mb=7"}),
+            (lines {"--op=Dequantize --dt=s8:f32:undef:f32 --scales=1 7x4n\"g.json:1\"",
+                    "--op=Dequantize --dt=s8:f32:undef:f32 --scales=1 2x4n\"g.json:2\""}));
+    expect_refused(graph(op(3, "MatMul", "", tensor(1, "f32", "", "") + ", " + float_of(21), float_of(30))),
+            "--mb: expected inputs with a batch, given none in " + file, {"--mb=7"});
+}
+
+// ---- Two runs
+// --------------------------------------------------------------------------------------------------------
+
+/// Writes one more into the third byte of dst in each run.
+class counting_program : public program {
+  public:
+    explicit counting_program(dynquant::dims strides)
+        : strides_(std::move(strides)) {}
+    dynquant::dims dst_strides() const override { return strides_; }
+    dynquant::operation_info info() const override { return {dynquant::kernel_kind::native, "none"}; }
+    void bind(const buffers &b) override { dst_ = static_cast<std::uint8_t *>(b.dst); }
+    void execute() override { dst_[2] = ++runs_; }
+
+  private:
+    dynquant::dims strides_;
+    std::uint8_t *dst_ = nullptr, runs_ = 0;
+};
+
+TEST(benchdnn_mode_b, finds_a_byte_that_differs_between_two_runs) {
+    const test_case what {.mode = run_mode::bitwise, .prb = {{3, 5}, ""}};
+    compiled_case c(what);
+    phase_times times;
+    EXPECT_EQ(check_bitwise(c, times).state, case_state::passed);
+    c.program = std::make_unique<counting_program>(dynquant::dims {5, 1});
+    const auto found = check_bitwise(c, times);
+    EXPECT_EQ(found.state, case_state::failed);
+    EXPECT_EQ(found.reason, "1 of 15 bytes differ between two runs, the first at 2");
+}
+
+} // namespace
