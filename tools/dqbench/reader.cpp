@@ -169,8 +169,10 @@ void reader::add_cases(const settings &state, const problem &prb) {
 
 /// What the operators cannot do becomes a job that says so.
 void reader::add_reorder(const benchdnn::reorder::planned &planned) {
-    const auto &[plan, arguments] = planned;
-    const auto refuse = [&](const std::string &why) { add({{}, report_, concat(plan.subject, ": ", why), arguments}); };
+    const auto &plan = planned.plan;
+    const auto refuse = [&](const std::string &why) {
+        add({{}, report_, concat(plan.subject, ": ", why), planned.arguments});
+    };
     if (!plan.unsupported.empty()) return refuse(plan.unsupported);
     try {
         settings state = settings_;
