@@ -23,8 +23,9 @@ class Installed(unittest.TestCase):
         folder = pathlib.Path(exactquant.__file__).parent
         self.assertTrue((folder / "py.typed").exists() and (folder / "_core.pyi").exists())
         files = [file for file in folder.rglob("*") if file.is_file() and "__pycache__" not in file.parts]
-        # Of the wheel, which has libc++ in it, and of g++ 14, whose code is a tenth larger than g++ 12's.
-        self.assertLessEqual(sum(file.stat().st_size for file in files), 2_000_000 if os.environ.get("EXACTQUANT_IS_WHEEL") else 2_200_000)
+        # The wheel has libc++ in it; g++ 14's code is a tenth larger than g++ 12's.
+        limit = 2_400_000 if os.environ.get("EXACTQUANT_IS_WHEEL") else 2_200_000
+        self.assertLessEqual(sum(file.stat().st_size for file in files), limit)
 
     def test_the_licences_of_all_that_it_holds(self):
         licences = [f for f in importlib.metadata.files("exactquant") if f.parent.name == "licenses"]
