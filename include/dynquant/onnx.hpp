@@ -11,8 +11,8 @@
 //
 // Operators: QuantizeLinear and DequantizeLinear of opsets 10 to 28, DynamicQuantizeLinear, and ExtendedQuantizeLinear
 // and ExtendedDequantizeLinear of the domain com.amd.quark. The text of the specification is onnx 1.23.2's. The domain
-// dynquant has a DynamicQuantizeLinear of more types, granularities and rules: docs/onnx.md specifies it. Other
-// domains, com.microsoft among them, are refused.
+// dynquant has a DynamicQuantizeLinear of more types, granularities and rules: docs/onnx_operators.md specifies it.
+// Other domains, com.microsoft among them, are refused.
 //
 // A node that breaks a rule of the specification throws dynquant::error, with a message that names the node and its
 // attribute or input, what was expected and what was given. Its status: invalid_data_type for types, invalid_shape for

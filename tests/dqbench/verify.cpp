@@ -209,7 +209,7 @@ std::map<std::string, places> types_of_operators() {
     return found;
 }
 
-/// docs/reference.md, "Data types", and docs/onnx.md.
+/// docs/reference.md, "Data types", and docs/onnx_operators.md.
 TEST(dqbench_verify, every_data_type_is_in_each_of_its_places) {
     using types = std::set<std::string>;
     const types reals {"f32", "f16", "bf16"}, strict_codes {"s8", "u8", "s4", "u4", "f8_e4m3", "f8_e5m2"},

@@ -1,5 +1,5 @@
-// Erf, Tanh and Sigmoid of all 2^32 floats: the same bits on every instruction set, and the errors that docs/onnx.md
-// states.
+// Erf, Tanh and Sigmoid of all 2^32 floats: the same bits on every instruction set, and the errors that
+// docs/onnx_operators.md states.
 #include "curves.hpp"
 
 #include <bit>

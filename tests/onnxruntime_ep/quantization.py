@@ -1,4 +1,4 @@
-"""Nodes that quantize and dequantize as models, and their results by ONNX's definitions (docs/onnx.md, "What is computed")."""
+"""Nodes that quantize and dequantize as models, and their results by ONNX's definitions (docs/onnx_operators.md, "What is computed")."""
 import pathlib
 import sys
 

@@ -1,4 +1,4 @@
-"""MatMulNBits, and the layers of DequantizeLinear that ONNX Runtime would make such nodes of: the bits of the definition in docs/onnx.md, beside ONNX
+"""MatMulNBits, and the layers of DequantizeLinear that ONNX Runtime would make such nodes of: the bits of the definition in docs/onnx_operators.md, beside ONNX
 Runtime's own results, and what is left to it.
 
 DYNQUANT_TEST_SAMPLE=N computes every Nth of the random nodes."""

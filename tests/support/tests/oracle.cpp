@@ -126,7 +126,7 @@ TEST(oracle, divides_in_f16_by_hand) {
     EXPECT_EQ(by(0x3800, 0x3c00), 0U);    // 0.5 / 1
     EXPECT_EQ(by(0x3801, 0x3c00), 1U);    // the next f16 / 1
     EXPECT_EQ(by(0x4080, 0x4200), 1U);    // 2.25 / 3 = 0.75
-    EXPECT_EQ(by(0x58b5, 0x3e83), 92U);   // 150.625 / 1.6279296875 = 92.525: see docs/onnx.md
+    EXPECT_EQ(by(0x58b5, 0x3e83), 92U);   // 150.625 / 1.6279296875 = 92.525: see docs/onnx_operators.md
     EXPECT_EQ(by(0x0300, 0x0400), 1U);    // 3 * 2^-16 / 2^-14 = 0.75
     EXPECT_EQ(by(0x7c00, 0x3c00), 127U);  // infinity
     EXPECT_EQ(by(0xfe00, 0x3c00), 0x80U); // NaN

@@ -1,4 +1,4 @@
-// What the blocks of docs/onnx.md assume.
+// What the blocks of docs/onnx_operators.md assume.
 #pragma once
 
 #include <dynquant/onnx.hpp>
