@@ -149,6 +149,7 @@ class Cpp(unittest.TestCase):
 def stand_ins():
     """Modules that have the names of ONNX Runtime's and of the Python package, and do nothing."""
     import onnxruntime
+    import onnxruntime.quantization
     import onnxruntime_ep_dynquant as package
 
     runtime = unittest.mock.create_autospec(onnxruntime)
@@ -157,7 +158,8 @@ def stand_ins():
     runtime.get_ep_devices.return_value = [device]
     stand_in = unittest.mock.create_autospec(package)
     stand_in.get_ep_name.return_value = package.get_ep_name()
-    return {"onnxruntime": runtime, "onnxruntime_ep_dynquant": stand_in}
+    return {"onnxruntime": runtime, "onnxruntime.quantization": unittest.mock.create_autospec(onnxruntime.quantization),
+            "onnxruntime_ep_dynquant": stand_in}
 
 
 def run_python(page, text, assumed):

@@ -2,3 +2,4 @@
 import onnxruntime
 
 options = onnxruntime.SessionOptions()
+x = None

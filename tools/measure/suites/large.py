@@ -1,4 +1,4 @@
-"""Sessions of 64 MiB of int8 weights, their creation and memory: docs/onnx.md, Creation and memory."""
+"""Sessions of 64 MiB of int8 weights, their creation and memory: docs/onnx_speed.md, Creation and memory."""
 
 import argparse
 import pathlib

@@ -1,5 +1,5 @@
-"""What layers cost besides their products: a scale for each row, many shapes, creation, and small tensors: docs/onnx.md
-and docs/onnx_speed.md."""
+"""What layers cost besides their products: a scale for each row, many shapes, creation, and small tensors: docs/tuning.md,
+In ONNX Runtime, and docs/onnx_speed.md."""
 
 import argparse
 import dataclasses
