@@ -3,6 +3,7 @@
 
 #include "check.hpp"
 #include "dqbench_support.hpp"
+#include "quantization/text.hpp"
 #include "run_settings.hpp"
 
 namespace {
@@ -255,6 +256,13 @@ std::string by_channel() {
             strided(2, "s8", "2, 64, 3, 3", "576, 9, 3, 1")));
 }
 
+/// DynamicQuantize by groups with a scale of rank 0, and Quantize, whose src has a batch.
+std::string scalar_beside_a_batch() {
+    return graph(quantize + ", "
+            + op(0, "DynamicQuantize", per_group + ", " + attribute("group_shape", "s64[]", "[1, 4]"),
+                    tensor(0, "f32", "4, 8", "") + ", " + tensor(11, "f32", "", ""), tensor(12, "s8", "4, 8", "")));
+}
+
 TEST_F(benchdnn_lines, what_depends_on_new_shapes_and_attributes_follows) {
     struct row {
         std::string content, arguments, expected;
@@ -280,6 +288,15 @@ TEST_F(benchdnn_lines, what_depends_on_new_shapes_and_attributes_follows) {
                          groups + "--qtype=per_channel --axis=3 1x32x128x32"},
                  row {grouped(), "--op-attrs=0:qtype:per_tensor --in-shapes=1:1+2:1", groups + "1x32x128x32"},
                  row {grouped(), "--op-attrs=0:qtype:per_tensor", groups + "1x32x128x32"},
+                 // What is not given follows what is.
+                 row {grouped(), "--in-shapes=1:1x32x4x32", groups + "--qtype=per_group --group=1x1x32x1 1x32x128x32"},
+                 row {grouped(), "--op-attrs=0:qtype:per_channel*axis:3 --in-shapes=1:32",
+                         groups + "--qtype=per_channel --axis=3 1x32x128x32"},
+                 row {grouped(), "--op-attrs=0:qtype:per_tensor --in-shapes=1:1", groups + "1x32x128x32"},
+                 // undef removes an attribute; without axis it is 1.
+                 row {by_channel(), "--op-attrs=0:axis:0,0:axis:undef --match=per_channel.2",
+                         channels + "--qtype=per_channel 2x64x3x3"},
+                 row {by_channel(), "--op-attrs=0:qtype:undef", channels + "2x64x3x3"},
                  row {by_channel(), "--op-attrs=0:axis:0", channels + "--qtype=per_channel --axis=0 2x64x3x3"},
                  row {by_channel(), "--in-shapes=0:2x32x3x3", channels + "--qtype=per_channel 2x32x3x3"},
                  row {by_channel(), "--in-shapes=0:2x32x3x3*acdb+1:32",
@@ -295,8 +312,6 @@ TEST_F(benchdnn_lines, what_depends_on_new_shapes_and_attributes_follows) {
                          "--op=DynamicDequantize --dt=s8:f32:s8:f32 --qtype=per_group --group=1x1x8x1 1x32x128x32"},
                  row {grouped(), "--graph --dt=10:f16+1:f16",
                          "--op=DynamicDequantize --dt=s4:f16:s4:f16 --qtype=per_group --group=1x1x8x1 1x32x128x32"},
-                 row {grouped(), "--tensor-property=0:constant+1:host_scalar",
-                         groups + "--qtype=per_group --group=1x1x8x1 1x32x128x32"},
          })
         EXPECT_EQ(repros(content, words(arguments)), lines {expected + name}) << arguments;
 }
@@ -320,7 +335,18 @@ TEST_F(benchdnn_lines, what_cannot_follow_is_refused) {
                                    "1x32x16x32"},
                  row {grouped(), "--in-shapes=0:32x128",
                          follows + "expected as many dims of both, given 32x128 and 1x32x16x32"},
-                 row {grouped(), "--in-shapes=1:1x32x4x32", group + "zps: expected dims 1x32x4x32, given 1x32x16x32"},
+                 row {grouped(), "--in-shapes=2:1x32x4x32", group + "zps: expected dims 1x32x16x32, given 1x32x4x32"},
+                 row {grouped(), "--op-attrs=0:axis:1y*qtype:per_channel",
+                         group
+                                 + "axis: expected an integer from -9223372036854775808 to 9223372036854775807, given "
+                                   "'1y'"},
+                 row {grouped(), "--in-shapes=0:-+1:-+2:-",
+                         group + "group_shape: expected src with dims, given a scalar"},
+                 row {scalar_beside_a_batch(), "--in-shapes=0:scalar --mb=2",
+                         "op 0 'n' (DynamicQuantize): group_shape: expected src with dims, given a scalar"},
+                 row {by_channel(), "--op-attrs=0:scales:1x2",
+                         "--op-attrs: op 0 (DynamicQuantize) has no attribute scales"},
+                 row {graph(quantize), "--op-attrs=7:scales:undef", "--op-attrs: scales: expected values, given undef"},
                  row {grouped(), "--in-shapes=0:1x2x8x2+1:1x2x4x2+2:1x2x4x2 --op-attrs=0:group_shape:1x1x4x1",
                          group + "scales: expected dims 1x2x2x2, given 1x2x4x2"},
                  row {by_channel(), "--in-shapes=1:32", "op 0 'n' (DynamicQuantize): scales: expected 64, given 32"},
@@ -329,6 +355,8 @@ TEST_F(benchdnn_lines, what_cannot_follow_is_refused) {
                  row {by_channel(), "--op-attrs=0:qtype:per_group",
                          "op 0 'n' (DynamicQuantize): group_shape: expected 4 extents, as many as src has dims, "
                          "given "},
+                 row {graph(quantize), "--tensor-property=1:constant+9:constant",
+                         "--tensor-property: there is no tensor 9 in " + file},
                  row {by_channel(), "--in-shapes=2:3", "dst: expected the dims of src, 2x64x3x3, given 3"},
                  row {by_channel(), "--graph --dt=f16",
                          "--dt: expected ID:TYPE[+ID:TYPE...] for a graph with integers, as with op 0 'n' "
@@ -349,13 +377,43 @@ TEST_F(benchdnn_lines, what_cannot_follow_is_refused) {
         expect_refused(content, message, words(arguments));
 }
 
-/// Other ops are listed under their new kinds; undef removes one.
-TEST_F(benchdnn_lines, kinds_of_other_ops) {
-    const auto content = graph(quantize + ", " + op(1, "Abs", "", x, x) + ", " + op(2, "Add", "", x, x));
-    write(content);
-    EXPECT_EQ(notes("--graph --op-kind=1:Exp,1:Tanh+2:undef --case=" + file),
-            (lines {file + ": not of this family: Abs, Add"}));
-    EXPECT_EQ(run("--graph --op-kind=1:Exp,1:Tanh+2:undef --case=" + file).size(), 2U);
+TEST_F(benchdnn_lines, what_has_no_effect_on_graphs_is_told) {
+    const std::string no_kinds = "--op-kind: no effect: dqbench runs none of these ops",
+                      no_properties = "--tensor-property: no effect: dqbench binds all tensors before each run",
+                      op_0 = file + ": op 0 'n' (DynamicQuantize): ";
+    write(graph(quantize + ", " + op(1, "Abs", "", x, x)));
+    EXPECT_EQ(notes("--op-kind=1:Exp,1:Tanh --case=" + file), (lines {no_kinds, file + ": not of this family: Abs"}));
+    write(by_channel());
+    EXPECT_EQ(notes("--tensor-property=0:constant+1:host_scalar --case=" + file), (lines {no_properties}));
+    EXPECT_EQ(notes("--graph --in-shapes=1:64*2 --case=" + file),
+            (lines {op_0
+                    + "--in-shapes: strides of tensor 1 are without effect: scales and zps of dqbench are dense"}));
+    EXPECT_EQ(notes("--graph --in-shapes=1:64*1,1:64*a --case=" + file), lines());
+    EXPECT_EQ(notes("--graph --op-attrs=0:group_shape:1x1x1x1 --case=" + file),
+            (lines {op_0 + "--op-attrs: group_shape is without effect beside qtype per_channel"}));
+}
+
+/// Ops must agree about the dims of a tensor, which is why tensors between two ops have no new ones.
+TEST_F(benchdnn_lines, ops_share_the_dims_of_a_tensor) {
+    const auto groups_of_4 = per_group + ", " + attribute("group_shape", "s64[]", "[1, 4]");
+    const auto floats = [](int id) { return strided(id, "f32", "4, 8", "8, 1"); };
+    const auto dequantize = [&](int id, int src) {
+        return op(id, "DynamicDequantize", groups_of_4,
+                strided(src, "s8", "4, 8", "8, 1") + ", " + strided(1, "f32", "4, 2", "2, 1"), floats(src + 1));
+    };
+    expect_refused(graph(dequantize(0, 2) + ", "
+                           + op(1, "Quantize", scales("1"), floats(3), strided(9, "s8", "4, 8", "8, 1"))),
+            "--in-shapes: expected inputs and outputs of the graph, given tensor 3 between two ops",
+            {"--in-shapes=3:4x16"});
+    const auto shared = graph(dequantize(0, 2) + ", " + dequantize(1, 5));
+    expect_refused(shared,
+            file
+                    + ": tensor 1: expected the same dims in all ops, given 4x1 in op 0 'n' (DynamicDequantize) and "
+                      "4x2 "
+                      "in op 1 'n' (DynamicDequantize)",
+            {"--op-attrs=0:group_shape:1x8"});
+    const std::string each = "--op=DynamicDequantize --dt=s8:f32:undef:f32 --qtype=per_group --group=1x8 4x8n\"g.json:";
+    EXPECT_EQ(repros(shared, {"--op-attrs=0:group_shape:1x8+1:group_shape:1x8"}), (lines {each + "0\"", each + "1\""}));
 }
 
 /// benchdnn ignores ids that the graph has not, and oneDNN's batch files have some, and mistakes in lines of other ops.
@@ -373,17 +431,88 @@ TEST_F(benchdnn_lines, mistakes_of_onednns_batch_files_are_told) {
                     file + ": --in-shapes: expected an id from 0 to 18446744073709551615, given '2*abc'"}));
 }
 
-/// The minibatch of inputs that an op reads first, and not of weights.
-TEST_F(benchdnn_lines, the_minibatch_is_of_activations) {
-    const auto float_of = [](int id) { return strided(id, "f32", "2, 4", "4, 1"); };
-    const auto content = graph(op(1, "Dequantize", scales("1"), strided(10, "s8", "2, 4", "4, 1"), float_of(11)) + ", "
-            + op(2, "Dequantize", scales("1"), strided(20, "s8", "2, 4", "4, 1"), float_of(21)) + ", "
-            + op(3, "MatMul", "", float_of(11) + ", " + float_of(21), float_of(30)));
-    EXPECT_EQ(repros(content, {"--mb=7"}),
-            (lines {"--op=Dequantize --dt=s8:f32:undef:f32 --scales=1 7x4n\"g.json:1\"",
-                    "--op=Dequantize --dt=s8:f32:undef:f32 --scales=1 2x4n\"g.json:2\""}));
-    expect_refused(graph(op(3, "MatMul", "", tensor(1, "f32", "", "") + ", " + float_of(21), float_of(30))),
+/// DIMSn"g.json:ID" of each case: the dims that a minibatch gave it.
+class benchdnn_minibatch : public benchdnn_lines {
+  protected:
+    lines dims(const std::string &content, const std::string &arguments) const {
+        lines all;
+        for (const auto &job : jobs(content, words(arguments)))
+            all.push_back(dynquant::to_string(job.what.prb.extents) + " of " + job.what.prb.name);
+        return all;
+    }
+};
+
+std::string f32(int id, const std::string &shape) {
+    return tensor(id, "f32", shape, "");
+}
+
+/// Dequantize of tensor 10 * id to 10 * id + 1.
+std::string dequantize(int id, const std::string &shape) {
+    return op(id, "Dequantize", scales("1"), tensor(10 * id, "s8", shape, ""), f32(10 * id + 1, shape));
+}
+
+/// Two operands that Dequantize gives to an op, and Quantize of its result.
+std::string of_two(
+        const std::string &kind, const std::string &first, const std::string &second, const std::string &result) {
+    return graph(dequantize(1, first) + ", " + dequantize(2, second) + ", "
+            + op(3, kind, "", f32(11, first) + ", " + f32(21, second), f32(30, result)) + ", "
+            + op(4, "Quantize", scales("1"), f32(30, result), tensor(40, "s8", result, "")));
+}
+
+TEST_F(benchdnn_minibatch, is_of_the_inputs_that_benchdnn_chooses) {
+    struct row {
+        std::string content;
+        lines expected;
+    };
+    for (const auto &[content, expected] : {
+                 // Weights have none; MatMul of more dims has two batches.
+                 row {of_two("MatMul", "2, 4", "4, 4", "2, 4"),
+                         {"7x4 of g.json:1", "4x4 of g.json:2", "7x4 of g.json:4"}},
+                 row {of_two("MatMul", "2, 3, 4", "2, 4, 5", "2, 3, 5"),
+                         {"7x3x4 of g.json:1", "7x4x5 of g.json:2", "7x3x5 of g.json:4"}},
+                 // The second operand of an elementwise op has one if it has as many dims, and no single row.
+                 row {of_two("Add", "2, 4", "2, 4", "2, 4"), {"7x4 of g.json:1", "7x4 of g.json:2", "7x4 of g.json:4"}},
+                 row {of_two("Add", "2, 4", "1, 4", "2, 4"), {"7x4 of g.json:1", "1x4 of g.json:2", "7x4 of g.json:4"}},
+                 row {of_two("Add", "2, 4", "4", "2, 4"), {"7x4 of g.json:1", "4 of g.json:2", "7x4 of g.json:4"}},
+                 row {of_two("Multiply", "4", "2, 4", "2, 4"), {"4 of g.json:1", "7x4 of g.json:2", "7x4 of g.json:4"}},
+                 row {of_two("PReLU", "2, 4", "4", "2, 4"), {"7x4 of g.json:1", "4 of g.json:2", "7x4 of g.json:4"}},
+         })
+        EXPECT_EQ(dims(content, "--mb=7"), expected) << content;
+    dqbench_graph::expect_refused(
+            graph(op(3, "MatMul", "", tensor(1, "f32", "", "") + ", " + f32(21, "2, 4"), f32(30, "2, 4"))),
             "--mb: expected inputs with a batch, given none in " + file, {"--mb=7"});
+}
+
+/// A result keeps dim 0 except where its op may move it, which a note tells.
+TEST_F(benchdnn_minibatch, passes_through_other_ops) {
+    const auto behind = [](const std::string &kind) {
+        return graph(op(1, kind, "", f32(1, "2, 2"), f32(2, "2, 2")) + ", "
+                + op(2, "Quantize", scales("1"), f32(2, "2, 2"), tensor(3, "s8", "2, 2", "")));
+    };
+    EXPECT_EQ(dims(behind("GELU"), "--mb=7"), (lines {"7x2 of g.json:2"}));
+    EXPECT_EQ(dims(behind("StaticTranspose"), "--graph --mb=7"), (lines {"2x2 of g.json:2"}));
+    EXPECT_EQ(notes("--graph --mb=7 --case=" + file),
+            (lines {file + ": not of this family: StaticTranspose",
+                    file
+                            + ": --mb: the batch does not go beyond op 1 'n' (StaticTranspose): write the dims of what "
+                              "follows by --in-shapes"}));
+}
+
+/// Strides stay where more rows do not overlap; else they are dense in the same order of dims.
+TEST_F(benchdnn_minibatch, keeps_strides) {
+    const auto quantize_of = [](const std::string &src, const std::string &dst) {
+        return graph(op(0, "Quantize", scales("1"), strided(0, "f32", "4, 8", src), strided(1, "u8", "4, 8", dst)));
+    };
+    const std::string quantize_2x8 = "--op=Quantize --dt=f32:f32:undef:u8 --scales=1 ", name = "6x8n\"g.json:0\"";
+    EXPECT_EQ(repros(quantize_of("16, 1", "16, 1"), {"--mb=6"}),
+            (lines {quantize_2x8 + "--stag=strides:16x1 --dtag=strides:16x1 " + name}));
+    EXPECT_EQ(repros(quantize_of("1, 4", "8, 1"), {"--mb=6"}), (lines {quantize_2x8 + "--stag=strides:1x6 " + name}));
+    EXPECT_EQ(repros(quantize_of("8, 1", "8, 1"), {"--in-shapes=0:4x8*20x2", "--mb=6"}),
+            (lines {quantize_2x8 + "--stag=strides:20x2 " + name}));
+    // The only row may be of any stride: 1 would overlap.
+    const auto one_row =
+            graph(op(0, "Quantize", scales("1"), strided(0, "f32", "1, 8", "1, 1"), strided(1, "u8", "1, 8", "1, 1")));
+    EXPECT_EQ(repros(one_row, {"--mb=6"}), (lines {quantize_2x8 + name}));
 }
 
 // ---- Two runs

@@ -129,6 +129,8 @@ bool reader::read_setting(const std::string &word, const std::string &value) {
         throw usage_error(
                 "expected options of benchdnn's reorder driver after --reorder: --sdt, --ddt, --attr-scales and "
                 "--attr-zero-points say this");
+    if (word == "tensor-property") note("--tensor-property: no effect: dqbench binds all tensors before each run");
+    if (word == "op-kind") note("--op-kind: no effect: dqbench runs none of these ops");
     // oneDNN's batch files have mistakes in lines of other ops, so that read_graph() judges them.
     if (driver_ == "graph" && json_graph::rewrites::has(word)) return rewrites_.set_unchecked(word, value), true;
     if (json_graph::rewrites::has(word) && word != "dt") return rewrites_.set(word, value), true;

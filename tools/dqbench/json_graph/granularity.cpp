@@ -11,13 +11,22 @@ using dynquant::concat;
 
 namespace {
 
+/// An integer of an attribute; a message names the attribute.
+std::int64_t integer_of(const char *name, std::string_view text) {
+    try {
+        return parse_integer(text, INT64_MIN, INT64_MAX);
+    } catch (const usage_error &e) {
+        throw usage_error(concat(name, ": ", e.what()));
+    }
+}
+
 /// Bit d says that scales and zps vary along dim d of src, whose dims are known.
 std::optional<std::int64_t> mask_of(const op &o) {
     const auto text = value_of(o, "mask", "");
     if (text.empty()) return std::nullopt;
     const auto rank = o.inputs.front().extents->size();
     const auto most = rank < 63 ? (std::int64_t {1} << rank) - 1 : INT64_MAX;
-    const auto mask = parse_integer(text, INT64_MIN, INT64_MAX);
+    const auto mask = integer_of("mask", text);
     if (mask < 0 || mask > most) throw usage_error(concat("mask: expected a value from 0 to ", most, ", given ", mask));
     if (const auto qtype = value_of(o, "qtype", "per_tensor"); qtype != "per_tensor")
         throw usage_error(concat("qtype: expected per_tensor or none beside mask, given ", qtype));
@@ -34,7 +43,7 @@ dynquant::dims group_shape_of(const op &o) {
     const auto rank = o.inputs.front().extents->size();
     dynquant::dims group;
     for (const auto &extent : text.empty() ? std::vector<std::string>() : split(text, 'x'))
-        group.push_back(parse_integer(extent, INT64_MIN, INT64_MAX));
+        group.push_back(integer_of("group_shape", extent));
     if (mask_of(o) && (text.empty() || (group.size() == 2 && rank > 2)))
         group.insert(group.begin(), rank - group.size(), 1);
     if (group.size() != rank)
@@ -60,7 +69,7 @@ std::string qtype_of(const op &o) {
 std::optional<std::size_t> channel_dim(const op &o) {
     if (qtype_of(o) != "per_channel") return std::nullopt;
     const auto rank = static_cast<std::int64_t>(o.inputs.front().extents->size());
-    const auto axis = parse_integer(value_of(o, "axis", "1"), INT64_MIN, INT64_MAX);
+    const auto axis = integer_of("axis", value_of(o, "axis", "1"));
     if (axis < -rank || axis >= rank) return std::nullopt;
     return static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
 }

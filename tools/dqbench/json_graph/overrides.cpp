@@ -1,4 +1,4 @@
-// The table of the options that rewrite graphs, and those of them that change types, kinds, properties and dim 0.
+// The table of the options that rewrite graphs, and those of them that change types and dim 0.
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -81,24 +81,41 @@ void set_types(graph &g, const std::string &text) {
     for_each_tensor(g, types, [](tensor &t, const std::string &type) { t.type = type; });
 }
 
-/// Kinds of ops that dqbench lists and does not run.
-void set_kinds(graph &g, const std::string &text) {
-    const auto kinds = parse_words(text, kinds_or_undef());
-    for (const auto &[id, kind] : kinds) {
-        const auto found = std::ranges::find(g.ops, id, &op::id);
-        if (found == g.ops.end()) throw usage_error(concat("there is no op ", id, " in ", g.file));
+/// dqbench lists ops of other kinds and runs none, so that nothing depends on their kinds.
+void check_kinds(const graph &g, const std::string &text) {
+    for (const auto &entry : parse_words(text, kinds_or_undef())) {
+        const auto found = std::ranges::find(g.ops, entry.first, &op::id);
+        if (found == g.ops.end()) throw usage_error(concat("there is no op ", entry.first, " in ", g.file));
         const auto is_one_of_the_four = [](const std::string &name) { return name.ends_with("uantize"); };
-        if (is_one_of_the_four(found->kind) || is_one_of_the_four(kind))
-            throw usage_error(concat("expected binary and eltwise ops, given ", describe(*found), " and ", kind));
-        if (kind == "undef")
-            g.ops.erase(found);
-        else
-            found->kind = kind;
+        if (is_one_of_the_four(found->kind) || is_one_of_the_four(entry.second))
+            throw usage_error(
+                    concat("expected binary and eltwise ops, given ", describe(*found), " and ", entry.second));
     }
 }
 
-/// Whether dim 0 of a tensor is the batch: of each op that reads it it is the first input, or one of the two of an
-/// elementwise op, and the op's results are the same.
+bool is_one_of(const std::string &word, std::initializer_list<const char *> words) {
+    return std::ranges::find(words, word) != words.end();
+}
+
+/// Whether dim 0 of input i is the batch where it is that of the results. This is benchdnn's rule, except that
+/// benchdnn takes a batch of Subtract's first input alone.
+bool may_have_batch(const op &o, std::size_t i) {
+    const auto rank = [&](std::size_t input) {
+        const auto &extents = o.inputs.at(input).extents;
+        return extents ? extents->size() : 0;
+    };
+    if (is_one_of(
+                o.kind, {"Add", "BiasAdd", "Divide", "Maximum", "Minimum", "Multiply", "Subtract", "SquaredDifference"})
+            && o.inputs.size() > 1) {
+        if (rank(0) != rank(1)) return i == (rank(0) > rank(1) ? 0 : 1);
+        return i == 0 || rank(1) == 0 || o.inputs[1].extents->front() != 1;
+    }
+    if (o.kind == "PReLU" && i == 1) return rank(0) == rank(1);
+    if (o.kind == "MatMul" && i == 1) return rank(0) > 2;
+    return i == 0 || o.kind == "Concat";
+}
+
+/// Whether dim 0 of a tensor is the batch: it may be that of each op that reads it, and the op's results are the same.
 class batch_finder {
   public:
     explicit batch_finder(const graph &g)
@@ -109,7 +126,7 @@ class batch_finder {
         for (const auto &o : g_.ops)
             for (std::size_t i = 0; i < o.inputs.size(); ++i) {
                 if (o.inputs[i].id != id) continue;
-                if (i > 0 && !is_binary(o.kind)) return false;
+                if (!may_have_batch(o, i)) return false;
                 for (const auto &result : o.outputs)
                     if (!has_batch(result.id)) return false;
             }
@@ -117,34 +134,64 @@ class batch_finder {
     }
 
   private:
-    static bool is_binary(const std::string &kind) {
-        static const std::set<std::string> kinds {
-                "Add", "Divide", "Maximum", "Minimum", "Multiply", "Subtract", "SquaredDifference", "Concat"};
-        return kinds.count(kind) != 0;
-    }
-
     const graph &g_;
     std::set<std::uint64_t> visited_;
 };
 
-/// Dim 0 of the inputs that have a batch.
-new_shapes shapes_of_minibatch(const graph &g, std::int64_t size) {
+/// The inputs that have a batch.
+std::vector<std::uint64_t> inputs_with_batch(const graph &g) {
     std::set<std::uint64_t> produced;
     for (const auto &o : g.ops)
         for (const auto &t : o.outputs)
             produced.insert(t.id);
-    new_shapes shapes;
+    std::vector<std::uint64_t> ids;
     for (const auto &o : g.ops)
-        for (const auto &t : o.inputs) {
-            if (produced.count(t.id) || !t.extents || t.extents->empty() || !batch_finder(g).has_batch(t.id)) continue;
-            auto extents = *t.extents;
-            extents[0] = size;
-            const auto strides = strides_in_order_of(t, extents);
-            shapes[t.id] = {
-                    extents, strides ? layout::parse(concat("strides:", dynquant::to_string(*strides))) : layout()};
+        for (const auto &t : o.inputs)
+            if (!produced.count(t.id) && t.extents && !t.extents->empty() && batch_finder(g).has_batch(t.id))
+                ids.push_back(t.id);
+    return ids;
+}
+
+bool is_read(const graph &g, std::uint64_t id) {
+    return std::ranges::any_of(g.ops, [&](const op &o) { return std::ranges::count(o.inputs, id, &tensor::id) != 0; });
+}
+
+/// Whether dim 0 of src becomes that of the result.
+bool keeps_dim_0(const op &o, const tensor &src, const tensor &result) {
+    if (is_one_of(o.kind, {"StaticReshape", "StaticTranspose"}) || o.kind.starts_with("Reduce")) return false;
+    return result.extents && !result.extents->empty() && src.extents && !src.extents->empty()
+            && result.extents->front() == src.extents->front();
+}
+
+/// Sets the batch of the inputs that have one, and of what is computed from them.
+void set_minibatch(graph &g, std::int64_t size) {
+    auto ids = inputs_with_batch(g);
+    if (ids.empty()) throw usage_error(concat("expected inputs with a batch, given none in ", g.file));
+    std::set<std::uint64_t> reached(ids.begin(), ids.end());
+    for (std::size_t next = 0; next < ids.size(); ++next)
+        for (const auto &o : g.ops) {
+            const auto src = std::ranges::find(o.inputs, ids[next], &tensor::id);
+            if (src == o.inputs.end()) continue;
+            for (const auto &result : o.outputs) {
+                if (reached.count(result.id)) continue;
+                if (keeps_dim_0(o, *src, result)) {
+                    reached.insert(result.id);
+                    ids.push_back(result.id);
+                } else if (is_read(g, result.id)) {
+                    g.notes.push_back(concat(g.file, ": --mb: the batch does not go beyond ", describe(o),
+                            ": write the dims of what follows by --in-shapes"));
+                }
+            }
         }
-    if (shapes.empty()) throw usage_error(concat("expected inputs with a batch, given none in ", g.file));
-    return shapes;
+    for (auto &o : g.ops)
+        for (auto *list : {&o.inputs, &o.outputs})
+            for (auto &t : *list) {
+                if (!reached.count(t.id) || !t.extents || t.extents->empty()) continue;
+                auto extents = *t.extents;
+                extents[0] = size;
+                t.strides = strides_in_order_of(t, extents);
+                t.extents = extents;
+            }
 }
 
 } // namespace
@@ -156,9 +203,9 @@ const std::vector<rewriting> &rewritings() {
                     [](std::string_view value) { parse_in_shapes(value); }},
             {"op-attrs", "ID:NAME:VALUE[*NAME:VALUE][+...]", "new attributes for ops of the graphs after it",
                     [](std::string_view value) { parse_op_attrs(value); }},
-            {"op-kind", "ID:KIND[+...]", "new kinds for ops that are none of the four; undef removes one",
+            {"op-kind", "ID:KIND[+...]", "kinds of ops that are none of the four: without effect",
                     [](std::string_view value) { parse_words(value, kinds_or_undef()); }},
-            {"tensor-property", "ID:PROPERTY[+...]", "new properties of tensors",
+            {"tensor-property", "ID:PROPERTY[+...]", "properties of tensors: without effect",
                     [](std::string_view value) { parse_words(value, property_types()); }},
             {"dt", "ID:TYPE[+...]", "after --graph: new data types for tensors of the graphs after it",
                     [](std::string_view value) { parse_types(value); }},
@@ -204,15 +251,14 @@ graph rewritten(const graph &as_written, const std::map<std::string, std::string
     with("mb", [&](const std::string &value) {
         const auto size = parse_minibatch(value);
         by_minibatch = size > 0;
-        if (by_minibatch) rewrite(g, shapes_of_minibatch(g, size));
+        if (by_minibatch) set_minibatch(g, size);
     });
     if (links) link(as_written, shapes, attributes, by_minibatch, g);
     with("dt", [&](const std::string &value) { set_types(g, value); });
     with("tensor-property", [&](const std::string &value) {
-        for_each_tensor(g, parse_words(value, property_types()),
-                [](tensor &t, const std::string &property) { t.property = property; });
+        for_each_tensor(g, parse_words(value, property_types()), [](const tensor &, const std::string &) {});
     });
-    with("op-kind", [&](const std::string &value) { set_kinds(g, value); });
+    with("op-kind", [&](const std::string &value) { check_kinds(g, value); });
     std::string arguments = g.notes.empty() ? "" : "--graph "; // without it they would be refused
     for (const auto &each : rewritings())
         with(each.name, [&](const std::string &value) {

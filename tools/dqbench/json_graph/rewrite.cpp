@@ -95,6 +95,20 @@ void propagate_shapes(graph &g, std::deque<op *> changed) {
     }
 }
 
+/// Whether the new dims differ in dim 0 alone, whose stride is beyond all elements of the other dims.
+bool differ_in_outermost_dim_0(const tensor &old, const dynquant::dims &extents) {
+    if (extents.empty() || !old.extents || old.extents->size() != extents.size()) return false;
+    std::int64_t last = 0;
+    for (std::size_t d = 1; d < extents.size(); ++d) {
+        std::int64_t distance = 0;
+        if (extents[d] != (*old.extents)[d]
+                || __builtin_mul_overflow(std::max<std::int64_t>(extents[d] - 1, 0), (*old.strides)[d], &distance)
+                || __builtin_add_overflow(last, distance, &last))
+            return false;
+    }
+    return (*old.strides)[0] > last;
+}
+
 void require_ids(const std::set<std::uint64_t> &known, const char *what, std::uint64_t id, const graph &g) {
     if (!known.count(id)) throw usage_error(concat("there is no ", what, ' ', id, " in ", g.file));
 }
@@ -103,6 +117,7 @@ void require_ids(const std::set<std::uint64_t> &known, const char *what, std::ui
 
 std::optional<dynquant::dims> strides_in_order_of(const tensor &old, const dynquant::dims &extents) {
     if (!old.strides || old.strides->size() != extents.size()) return std::nullopt;
+    if (differ_in_outermost_dim_0(old, extents)) return old.strides;
     std::vector<std::size_t> order(extents.size());
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(),
@@ -126,15 +141,22 @@ new_attributes parse_op_attrs(std::string_view text) {
 
 void rewrite(graph &g, const new_shapes &shapes) {
     if (shapes.empty()) return;
-    std::set<std::uint64_t> known;
+    std::set<std::uint64_t> known, written;
     std::deque<op *> changed;
     const auto take = [&](tensor &t) {
         known.insert(t.id);
         if (const auto given = shapes.find(t.id); given != shapes.end()) reshape(t, given->second);
     };
+    for (auto &each : g.ops)
+        for (const auto &output : each.outputs)
+            if (shapes.count(output.id)) written.insert(output.id);
     for (auto &each : g.ops) {
-        for (auto &input : each.inputs)
+        for (auto &input : each.inputs) {
+            if (written.count(input.id))
+                throw usage_error(concat(
+                        "expected inputs and outputs of the graph, given tensor ", input.id, " between two ops"));
             take(input);
+        }
         if (each.supported_kind && shapes.count(each.inputs.front().id)) changed.push_back(&each);
     }
     const auto read = known;
@@ -155,8 +177,14 @@ void rewrite(graph &g, const new_attributes &attributes) {
         const auto given = attributes.find(each.id);
         if (given == attributes.end() || !each.supported_kind) continue;
         for (const auto &[name, value] : given->second) {
-            if (!type_of_attribute(name))
+            const bool is_value = name == "scales" || name == "zps"; // inputs of the dynamic ops
+            if (!type_of_attribute(name) || (is_value && is_dynamic(*each.supported_kind)))
                 throw usage_error(concat("op ", each.id, " (", each.kind, ") has no attribute ", name));
+            if (value == "undef") {
+                if (name == "scales") throw usage_error("scales: expected values, given undef");
+                each.attributes.erase(name);
+                continue;
+            }
             if (name == "qtype" && std::ranges::find(qtypes, value) == qtypes.end())
                 throw usage_error(concat(
                         "qtype: expected ", dynquant::alternatives(qtypes, std::identity {}), ", given '", value, "'"));

@@ -23,16 +23,16 @@ using new_attributes = std::map<std::uint64_t, std::map<std::string, std::string
 /// STRIDES; - is rank 0. Throws usage_error.
 new_shapes parse_in_shapes(std::string_view text);
 
-/// Parses ID:NAME:VALUE[*NAME:VALUE...][+...]. Throws usage_error.
+/// Parses ID:NAME:VALUE[*NAME:VALUE...][+...]. The value undef removes an attribute. Throws usage_error.
 new_attributes parse_op_attrs(std::string_view text);
 
-/// Dense strides for new extents, with the dims in the order of the old strides; none where the old ones are of another
-/// rank or unknown.
+/// The old strides where only a new batch needs room. Else dense strides for new extents, with the dims in the order of
+/// the old strides; none where the old ones are of another rank or unknown.
 std::optional<dynquant::dims> strides_in_order_of(const tensor &old, const dynquant::dims &extents);
 
-/// Applies new shapes to inputs, and to outputs that no op reads. A new shape of src is propagated to dst, which keeps
-/// its order of dims, and to the supported ops that read dst; ops of other kinds stop it. An id that the graph does not
-/// have becomes a note. Throws usage_error for an op that it does not have.
+/// Applies new shapes to inputs, and to outputs that no op reads; others are refused. A new shape of src is propagated
+/// to dst, which keeps its order of dims, and to the supported ops that read dst; ops of other kinds stop it. An id
+/// that the graph does not have becomes a note. Throws usage_error for an op that it does not have.
 void rewrite(graph &g, const new_shapes &shapes);
 void rewrite(graph &g, const new_attributes &attributes);
 
@@ -50,6 +50,8 @@ const std::vector<rewriting> &rewritings();
 class rewrites {
   public:
     static bool has(std::string_view name);
+
+    bool is_set(std::string_view name) const { return values_.count(name) != 0; }
 
     /// Takes a comma list. Throws usage_error, changing nothing.
     void set(std::string_view name, std::string_view list);
