@@ -416,6 +416,22 @@ TEST_F(benchdnn_lines, ops_share_the_dims_of_a_tensor) {
     EXPECT_EQ(repros(shared, {"--op-attrs=0:group_shape:1x8+1:group_shape:1x8"}), (lines {each + "0\"", each + "1\""}));
 }
 
+TEST_F(benchdnn_lines, options_of_the_other_driver_are_refused) {
+    const auto decided = "which the graph, --op-attrs and --in-shapes decide";
+    for (const auto &[line, message] : {
+                 std::pair<std::string, std::string> {"--reorder --in-shapes=0:2x3 4x4",
+                         "--in-shapes: expected --graph before it, given --reorder, which has no such option"},
+                 {"--reorder --mb=7 4x4",
+                         "--mb: expected --graph before it, given --reorder, which has no such option"},
+                 {"--op-attrs=0:a:b --reorder 4x4", "--reorder: expected no --op-attrs before it, which is of --graph"},
+                 {"--graph --qtype=per_channel", "--qtype: expected options of benchdnn's graph driver after --graph"},
+                 {"--graph --scales=3", "--scales: expected options of benchdnn's graph driver after --graph"},
+                 {"--group=7 --graph", std::string("--graph: expected no --group before it, ") + decided},
+                 {"--stag=ba --graph", std::string("--graph: expected no --stag before it, ") + decided},
+         })
+        dqbench_reader::expect_refused(words(line), message);
+}
+
 /// benchdnn ignores ids that the graph has not, and oneDNN's batch files have some, and mistakes in lines of other ops.
 TEST_F(benchdnn_lines, mistakes_of_onednns_batch_files_are_told) {
     write(by_channel());

@@ -23,6 +23,10 @@ constexpr const char *without_value[] = {"graph", "help", "reorder", "reset", "v
 /// Options of a problem that --reorder's own ones decide.
 constexpr const char *decided_by_reorder[] = {"op", "dt", "qtype", "axis", "group", "scales", "zps", "global-scale"};
 
+/// Those that a graph decides.
+constexpr const char *decided_by_graph[] = {
+        "op", "qtype", "axis", "group", "scales", "zps", "global-scale", "stag", "dtag"};
+
 bool is_one_of(const std::string &word, const auto &names) {
     return std::find(std::begin(names), std::end(names), word) != std::end(names);
 }
@@ -129,6 +133,11 @@ bool reader::read_setting(const std::string &word, const std::string &value) {
         throw usage_error(
                 "expected options of benchdnn's reorder driver after --reorder: --sdt, --ddt, --attr-scales and "
                 "--attr-zero-points say this");
+    if (driver_ == "reorder" && json_graph::rewrites::has(word))
+        throw usage_error("expected --graph before it, given --reorder, which has no such option");
+    if (driver_ == "graph" && is_one_of(word, decided_by_graph))
+        throw usage_error("expected options of benchdnn's graph driver after --graph: the graph, --op-attrs and "
+                          "--in-shapes say this");
     if (word == "tensor-property") note("--tensor-property: no effect: dqbench binds all tensors before each run");
     if (word == "op-kind") note("--op-kind: no effect: dqbench runs none of these ops");
     // oneDNN's batch files have mistakes in lines of other ops, so that read_graph() judges them.
@@ -148,11 +157,19 @@ bool reader::read_setting(const std::string &word, const std::string &value) {
 void reader::read_driver(const std::string &word) {
     if (!driver_.empty() && driver_ != word)
         throw usage_error(concat("--", word, ": expected one driver, given --", driver_, " before it"));
-    if (word == "reorder")
+    const auto refuse = [&](const char *name, const char *decide) {
+        throw usage_error(concat("--", word, ": expected no --", name, " before it, which ", decide));
+    };
+    if (word == "reorder") {
         for (const auto *name : decided_by_reorder)
             if (settings_.has(*find_option(name)))
-                throw usage_error(concat("--reorder: expected no --", name,
-                        " before it, which --sdt, --ddt, --attr-scales and --attr-zero-points decide"));
+                refuse(name, "--sdt, --ddt, --attr-scales and --attr-zero-points decide");
+        for (const auto &each : json_graph::rewritings())
+            if (rewrites_.is_set(each.name)) refuse(each.name, "is of --graph");
+    } else {
+        for (const auto *name : decided_by_graph)
+            if (settings_.has(*find_option(name))) refuse(name, "the graph, --op-attrs and --in-shapes decide");
+    }
     driver_ = word;
 }
 
