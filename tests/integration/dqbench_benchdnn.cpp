@@ -35,6 +35,8 @@ TEST_F(dqbench_as_benchdnn, lines_and_lists_that_the_run_prints) {
 TEST_F(dqbench_as_benchdnn, implementations_are_chosen_by_parts_of_their_names) {
     for (const auto &[arguments, result] : {std::pair {"--impl=ref", "0:PASSED (reference:scalar)"},
                  {"--impl=jit,native", "0:PASSED (native:"}, {"--skip-impl=ref,simple", "0:PASSED (native:"},
+                 {"--impl=native:scalar", "0:PASSED (native:scalar)"},
+                 {"--skip-impl=avx,neon", "0:PASSED (native:scalar)"}, {"--isa=scalar --impl=native:avx", "0:SKIPPED"},
                  {"--skip-impl=native,onednn", "0:PASSED (reference:scalar)"},
                  {"--impl=jit:brgemm", "0:SKIPPED (--impl leaves none of native:"},
                  {"--kernel=native --skip-impl=native", "0:SKIPPED (--skip-impl leaves none of native:"}})

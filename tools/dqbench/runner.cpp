@@ -135,24 +135,41 @@ outcome classify(const test_case &c, const dynquant::error &e) {
     }
 }
 
+/// The given limit, then the weaker instruction sets of this processor.
+std::vector<std::optional<dynquant::isa>> limits_from(std::optional<dynquant::isa> strongest) {
+    using dynquant::isa;
+    std::vector<std::optional<isa>> all {strongest};
+    if (strongest == isa::scalar) return all;
+    const bool below_avx2 = strongest == isa::avx2 || strongest == isa::neon;
+    if (!below_avx2 && dynquant::targets::has(dynquant::targets::of_processor(), dynquant::targets::of(isa::avx2)))
+        all.emplace_back(isa::avx2);
+    all.emplace_back(isa::scalar);
+    return all;
+}
+
 /// Runs the case by the first of dynquant's implementations that its filter lets run.
 outcome run_filtered(const test_case &c, phase_times &times) {
     std::vector<kernel_choice> kernels {c.kernel};
     if (c.kernel == kernel_choice::automatic)
         kernels.insert(kernels.end(), {kernel_choice::onednn, kernel_choice::reference});
-    std::string passed_over;
-    for (const auto kernel : kernels) {
-        test_case one = c;
-        one.kernel = kernel;
-        const scoped_choice choice(one);
-        if (kernel != kernels.front() && !is_taken(one)) continue; // the first one's refusal is told
-        const auto ran = compiled_case(one).ran;
-        const auto name = concat(to_string(ran.kernel), ':', ran.isa);
-        if (admits(c.implementations, name)) return run_compiled(one, times);
-        passed_over += (passed_over.empty() ? "" : ", ") + name;
-    }
+    std::vector<std::string> passed_over;
+    for (const auto kernel : kernels)
+        for (const auto limit : limits_from(c.isa)) {
+            test_case one = c;
+            one.kernel = kernel;
+            one.isa = limit;
+            const scoped_choice choice(one);
+            if (!passed_over.empty() && !is_taken(one)) continue; // the first one's refusal is told
+            const auto ran = compiled_case(one).ran;
+            const auto name = concat(to_string(ran.kernel), ':', ran.isa);
+            if (admits(c.implementations, name)) return run_compiled(one, times);
+            if (std::ranges::count(passed_over, name) == 0) passed_over.push_back(name);
+        }
+    std::string names;
+    for (const auto &name : passed_over)
+        names += (names.empty() ? "" : ", ") + name;
     return {case_state::skipped,
-            concat("--", c.implementations.skips ? "skip-impl" : "impl", " leaves none of ", passed_over)};
+            concat("--", c.implementations.skips ? "skip-impl" : "impl", " leaves none of ", names)};
 }
 
 } // namespace
