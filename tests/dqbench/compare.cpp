@@ -180,7 +180,7 @@ TEST(dqbench_timing, summarizes_by_hand) {
     EXPECT_EQ(odd.most, 5);
     EXPECT_EQ(summarize({8, 1, 2, 5}).median, 3.5);
     // The spread is between the quarters.
-    EXPECT_EQ(summarize({7}).quartile_range, 0);
+    EXPECT_EQ(summarize({7}).quartile_range, std::nullopt);
     EXPECT_EQ(summarize({50, 10, 30, 20, 40}).quartile_range, 20); // 40 - 20
     EXPECT_EQ(summarize({1, 2, 3, 4}).quartile_range, 1.5);        // 3.25 - 1.75
 }

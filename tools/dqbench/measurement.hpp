@@ -14,7 +14,7 @@ namespace dqbench {
 /// Statistics of one contestant's rounds, in milliseconds.
 struct timing {
     double least, median, average, most;
-    double quartile_range; // from the first quartile to the third
+    std::optional<double> quartile_range; // from the first quartile to the third; none: of one sample
 };
 
 /// A requested peer.

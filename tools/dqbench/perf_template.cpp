@@ -169,10 +169,10 @@ const perf_field fields[] = {
         {"scales", "the rule that computes the scales",
                 [](const subject &s) -> std::string { return s.c.computed ? name_of(*s.c.computed) : ""; }},
         {"sdt", "src's data type", [](const subject &s) { return std::string(name_of(s.c.types.src)); }},
-        {"spread", "the interquartile range of dynquant's times in percent of their median",
+        {"spread", "the interquartile range of dynquant's times in percent of their median; empty for one time",
                 [](const subject &s) {
                     const auto &own = s.m.own;
-                    return own.median > 0 ? concat(100 * own.quartile_range / own.median) : "";
+                    return own.quartile_range && own.median > 0 ? concat(100 * *own.quartile_range / own.median) : "";
                 }},
         {"stag", "src's layout", [](const subject &s) { return s.c.src_layout.to_string(); }},
         {"threads", "threads requested", [](const subject &s) { return std::to_string(s.c.threads); }},

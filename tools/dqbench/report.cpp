@@ -49,7 +49,7 @@ std::string warning_of_noise(const timing &t) {
     if (!(t.least > 0 && t.average > usual * t.least)) return "";
     char text[128];
     std::snprintf(text, sizeof text,
-            "the machine is busy: the average is %.3g times the least time; do not trust these times",
+            "the machine is busy: the average is %.3g times the least time and says little; compare least times",
             t.average / t.least);
     return text;
 }

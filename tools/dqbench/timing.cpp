@@ -72,8 +72,9 @@ std::vector<timing> measure(const std::vector<contestant *> &contestants, const 
 timing summarize(std::vector<double> samples) {
     std::sort(samples.begin(), samples.end());
     const double sum = std::accumulate(samples.begin(), samples.end(), 0.0);
-    return {samples.front(), quantile(samples, 0.5), sum / static_cast<double>(samples.size()), samples.back(),
-            quantile(samples, 0.75) - quantile(samples, 0.25)};
+    std::optional<double> range;
+    if (samples.size() > 1) range = quantile(samples, 0.75) - quantile(samples, 0.25);
+    return {samples.front(), quantile(samples, 0.5), sum / static_cast<double>(samples.size()), samples.back(), range};
 }
 
 } // namespace dqbench
