@@ -183,6 +183,7 @@ TEST_F(benchdnn_lines, common_options_have_benchdnns_meaning) {
                  // These are what dqbench does.
                  row {"--engine=cpu --cpu-isa-hints=none --mem-check=true --canonical=false --fast-ref=0 4", plain},
                  row {"--attr-scratchpad=library --attr-acc-mode=strict --attr-dropout= --mode-modifier= 4", plain},
+                 row {"--memory-kind=usm --attr-rounding-mode=dst:environment 4", plain},
                  row {"--ctx-init=auto --ctx-exe=auto --execution-mode=direct --check-ref-impl=false 4", plain},
          })
         EXPECT_EQ(run(line), lines {expected}) << line;
@@ -234,6 +235,17 @@ TEST_F(benchdnn_lines, tags_of_activations_and_weights) {
         EXPECT_EQ(layout::parse(name).strides_for(five), layout::parse(letters).strides_for(five)) << name;
     EXPECT_EQ(layout::parse("ntc").strides_for({2, 3, 4}), (dims {4, 8, 1}));
     EXPECT_EQ(layout::parse("cn").strides_for({2, 3}), (dims {1, 2}));
+}
+
+TEST_F(benchdnn_lines, tags_with_blocks) {
+    for (const auto *tag : {"nChw16c", "OIhw4i16o4i", "gOIhw16o16i", "aBx16b", "BAcd16a16b", "Ab3a", "ldOI32o4i"})
+        EXPECT_TRUE(is_blocked(tag)) << tag;
+    // No block, a block without its dim in upper case, a dim in upper case without a block, a block of no dim.
+    for (const auto *tag : {"nchw", "ABc", "Foo1", "abc16b4d", "ab16b", "ABc16b", "aBy16b", "16b", ""})
+        EXPECT_FALSE(is_blocked(tag)) << tag;
+    dqbench_reader::expect_refused(words("--reorder --stag=Foo1"),
+            "--stag: expected a layout such as abcd, acdb, nhwc, abx, axb, any or "
+            "strides:12x4x1, given 'Foo1'");
 }
 
 // ---- The graph driver ---------------------------------------------------------------------------------------------

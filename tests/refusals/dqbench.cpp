@@ -132,7 +132,7 @@ TEST_F(dqbench_reader_refusals, options_of_benchdnn) {
             {"--engine=gpu", {"--engine: ", "write --engine=cpu", "given 'gpu'"}},
             {"--engine", {"--engine: expected a value, as in --engine=VALUE"}},
             {"--cpu-isa-hints=prefer_ymm", {"write --isa=avx2"}},
-            {"--memory-kind=usm", {"for GPUs: leave it out"}},
+            {"--memory-kind=buffer", {"for GPUs: leave it out"}},
             {"--stream-kind=in_order", {"for GPUs"}},
             {"--num-streams=2", {"for GPUs"}},
             {"--execution-mode=graph", {"for GPUs"}},

@@ -1,8 +1,9 @@
 #include "layout.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <iterator>
+#include <regex>
+#include <set>
 
 #include "quantization/text.hpp"
 #include "text_parsing.hpp"
@@ -39,11 +40,6 @@ std::string letters_of_name(std::string_view tag) {
     return "";
 }
 
-/// Upper-case letters and numbers, as in nChw16c.
-bool is_blocked(std::string_view tag) {
-    return std::ranges::any_of(tag, [](unsigned char c) { return std::isupper(c) != 0; });
-}
-
 bool is_tag(std::string_view tag) {
     if (!letters_of_name(tag).empty()) return true;
     if (is_pattern(tag)) return names_each_once(tag, std::string(letters) + 'x');
@@ -78,6 +74,23 @@ dynquant::dims dense_strides(
             throw usage_error(dynquant::concat("expected strides that fit in 63 bits, given ", given));
     }
     return strides;
+}
+
+/// The order of the dims, in which those with blocks are in upper case; then each block's size and dim.
+bool is_blocked(std::string_view tag) {
+    static const std::regex form("([a-zA-Z]+)((?:[0-9]+[a-z])+)");
+    std::cmatch parts;
+    if (!std::regex_match(tag.data(), tag.data() + tag.size(), parts, form)) return false;
+    std::string order = parts[1];
+    std::set<char> upper, blocks;
+    for (const char c : parts[2].str())
+        if (c >= 'a') blocks.insert(c);
+    for (char &c : order) {
+        if (c >= 'a') continue;
+        c = static_cast<char>(c - 'A' + 'a');
+        upper.insert(c);
+    }
+    return is_tag(order) && upper == blocks;
 }
 
 layout layout::parse(std::string_view text) {

@@ -14,6 +14,9 @@ namespace dqbench {
 dynquant::dims dense_strides(
         const dynquant::dims &extents, const std::vector<std::size_t> &order, const std::string &given);
 
+/// Whether it is a tag of oneDNN with blocks, as nChw16c and OIhw4i16o4i are.
+bool is_blocked(std::string_view tag);
+
 /// One of
 ///   any             the library chooses (dst only);
 ///   acdb            a permutation of the dims' letters, outermost first: dense; for that rank only;

@@ -1,6 +1,7 @@
 #include "benchdnn/knobs.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "quantization/text.hpp"
 #include "text_parsing.hpp"
@@ -38,6 +39,7 @@ constexpr row rows[] = {
         {"cpu-isa-hints", "none|no_hints", meaning::nothing},
         {"cpu-isa-hints", "prefer_ymm", meaning::refused, "write --isa=avx2 for vectors of 256 bits"},
         {"cpu-isa-hints", other, meaning::refused, "expected none, no_hints or prefer_ymm"},
+        {"memory-kind", "usm", meaning::nothing},
         {"memory-kind", other, meaning::refused, gpu},
         {"stream-kind", "def", meaning::nothing},
         {"stream-kind", other, meaning::refused, gpu},
@@ -83,7 +85,7 @@ constexpr row rows[] = {
         {"attr-scratchpad", other, meaning::refused, "no operator of dqbench has a scratchpad: leave it out"},
         {"attr-acc-mode", "strict", meaning::nothing},
         {"attr-acc-mode", other, meaning::refused, attribute},
-        {"attr-rounding-mode", "", meaning::nothing},
+        {"attr-rounding-mode", "|src:environment|dst:environment", meaning::nothing},
         {"attr-rounding-mode", other, meaning::refused, "dynquant rounds to nearest, ties to even: leave it out"},
         {"attr-deterministic", "true|1|false|0", meaning::note,
                 "dynquant gives the same bits in every run: --mode=B checks that"},
@@ -123,14 +125,9 @@ bool is_one_of(std::string_view value, const char *values) {
     return std::ranges::count(split(values, '|'), value) != 0;
 }
 
-/// The first row for this value; null if the option is not in the table.
-const row *find_row(std::string_view knob, std::string_view value) {
-    const row *found = nullptr;
-    for (const auto &each : rows) {
-        if (knob != each.knob) continue;
-        if (is_one_of(value, each.values)) return &each;
-        found = &each;
-    }
+std::vector<row> rows_of(std::string_view knob) {
+    std::vector<row> found;
+    std::ranges::copy_if(rows, std::back_inserter(found), [&](const row &each) { return knob == each.knob; });
     return found;
 }
 
@@ -149,11 +146,15 @@ std::optional<translation> translate(std::string_view name, const std::string *v
     for (const auto *each : of_other_drivers)
         if (name == each)
             throw usage_error(concat("--", name, ": benchdnn has it for drivers other than --graph and --reorder"));
-    if (!find_row(name, "")) return std::nullopt;
+    const auto own = rows_of(name);
+    if (own.empty()) return std::nullopt;
     if (!value) throw usage_error(concat("--", name, ": expected a value, as in --", name, "=VALUE"));
     translation result;
     for (const auto &given : split(*value, ',')) {
-        const auto &each = *find_row(name, given);
+        const auto found = std::ranges::find_if(own, [&](const row &r) { return is_one_of(given, r.values); });
+        if (found == own.end())
+            throw usage_error(concat("--", name, ": expected ", own.back().values, ", given '", given, "'"));
+        const auto &each = *found;
         switch (each.means) {
             case meaning::refused: throw usage_error(concat("--", name, ": ", each.text, ", given '", given, "'"));
             case meaning::note: result.note = concat("--", name, ": ", each.text); break;
@@ -163,9 +164,6 @@ std::optional<translation> translate(std::string_view name, const std::string *v
                 break;
             case meaning::nothing: break;
         }
-        // A value that no row has; * would have taken it.
-        if (!is_one_of(given, each.values))
-            throw usage_error(concat("--", name, ": expected ", each.values, ", given '", given, "'"));
     }
     return result;
 }

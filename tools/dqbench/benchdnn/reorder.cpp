@@ -1,7 +1,6 @@
 #include "benchdnn/reorder.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <optional>
 
 #include "problem.hpp"
@@ -22,13 +21,6 @@ using choice = std::map<std::string, std::string>; // a value of each option
 /// oneDNN's types that no operator here has are in no row of data_types.
 void check_type(std::string_view text) {
     if (text != "f64") parse_word<data_type>(text);
-}
-
-/// Letters in an order, some of them upper case or with numbers, as in nChw16c.
-bool is_blocked(std::string_view tag) {
-    const auto has = [&](auto &&is) { return std::ranges::any_of(tag, [&](unsigned char c) { return is(c) != 0; }); };
-    return std::ranges::all_of(tag, [](unsigned char c) { return std::isalnum(c) != 0; })
-            && has([](int c) { return std::isupper(c); }) && has([](int c) { return std::isdigit(c); });
 }
 
 void check_tag(std::string_view text) {
@@ -248,7 +240,7 @@ json_graph::plan plan_of(const choice &c, const problem &prb) {
     const auto zp_type = zps.empty() ? "undef" : zp.type.empty() ? "s32" : zp.type;
     p.options = {{"op", quantizes ? "DynamicQuantize" : "DynamicDequantize"},
             {"dt", concat(sdt, ':', scale_type, ':', zp_type, ':', ddt)}};
-    // Types of ONNX's rule alone. It differs from oneDNN's in the rounding with zero points, which they have not.
+    // Types of ONNX's rule alone, which adds a zero point after the rounding, and not before it as oneDNN's reorder.
     if (is_small_float(quantized) || !is_float(scale_type)) p.options.emplace_back("rule", "onnx");
     add_granularity(has_one_value(scale.policy) ? zp : scale, prb.extents, p);
     if (!scale.value.empty()) p.options.emplace_back("scales", scale.value);
