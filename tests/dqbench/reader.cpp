@@ -39,7 +39,7 @@ TEST_F(dqbench_reader, batch_file_has_comments_and_continued_lists) {
                     axb + "--dtag=any 5"}));
 }
 
-/// As benchdnn joins words at a backslash, with comments between them.
+/// A backslash joins words as in benchdnn, also with comments between them.
 TEST_F(dqbench_reader, a_word_that_ends_in_a_backslash_continues) {
     const auto file = write("batch", "--stag=\\\n# comment,\\\n  abx,\\\n axb 4\n--dtag=a\\\n\n  ny 5\\");
     EXPECT_EQ(

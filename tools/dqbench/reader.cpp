@@ -153,7 +153,7 @@ bool reader::read_setting(const std::string &word, const std::string &value) {
     return which != nullptr;
 }
 
-/// As in benchdnn there is one driver in a run.
+/// A run has one driver, as in benchdnn.
 void reader::read_driver(const std::string &word) {
     if (!driver_.empty() && driver_ != word)
         throw usage_error(concat("--", word, ": expected one driver, given --", driver_, " before it"));

@@ -60,7 +60,7 @@ struct knob {
     void (*check)(std::string_view value);
 };
 
-/// In the order in which lists multiply, outermost first.
+/// Lists multiply in this order, the outermost first.
 constexpr knob knobs[] = {
         {"sdt", "f32", check_type},
         {"ddt", "f32", check_type},

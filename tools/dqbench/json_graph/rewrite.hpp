@@ -56,7 +56,7 @@ class rewrites {
     /// Takes a comma list. Throws usage_error, changing nothing.
     void set(std::string_view name, std::string_view list);
 
-    /// As set(), but apply() is the first to look at the values.
+    /// Sets the option as set() does, but leaves the check of the value to apply().
     void set_unchecked(std::string_view name, std::string_view list);
 
     /// One graph for each combination of values; `links`: what depends on them follows. Throws usage_error.
