@@ -9,7 +9,7 @@ from measure.models.texts import Tokenizer, items, sentences
 from measure.results import MACHINE, Measured, Processor
 from measure.run import write_tables
 from measure.sessions import PROVIDER, RUNTIME
-from measure.suites import convolutions, core, costs, dynamic, embeddings, integer_costs, large, layers, nbits, networks, nodes, random_layers, shares, surroundings, weight_only_costs, weights
+from measure.suites import convolutions, core, costs, dynamic, embeddings, exactness, front, integer_costs, large, layers, nbits, networks, nodes, random_layers, shares, surroundings, weight_only_costs, weights
 
 
 def rows(tables, start):
@@ -74,6 +74,46 @@ class Core(unittest.TestCase):
     def test_keys_are_unique(self):
         keys = [(line.section, line.what) for line in core.lines("avx512")]
         self.assertEqual(len(keys), len(set(keys)))
+
+
+class Front(unittest.TestCase):
+    def test_models_in_their_order_on_one_thread(self):
+        def timed(title, threads=1):
+            return Measured("front", title, threads, {front.FLOAT_MODEL: [4e-3, 8e-3, 6e-3], RUNTIME: [3e-3, 3e-3, 6e-3], PROVIDER: [2e-3, 1e-3, 3e-3]})
+
+        first, last = front.MODELS[0], front.MODELS[-1]
+        found = rows(front.tables([timed(last.title), timed(first.title), timed(first.title, 2), timed("another")]), "one thread, ms")
+        figures = ["6.00", "3.00", "2.00", "2.0 (1.5 to 3.0)", "2.0 (2.0 to 8.0)"]
+        self.assertEqual(found, [[first.title, "int8", *figures], [last.title, "4 bits", *figures]])
+
+
+class Exactness(unittest.TestCase):
+    TEXT = ("onednn_verbose,v1,info,oneDNN v3.13.2 (commit c0ffee)\n0:COMPARED\n    dynquant: 0 of 1000 results differ\n"
+            "    onednn_graph: 25 of 1000 results differ (2.5 %)\n      [3] expected:1 got:2\n    xnnpack refuses: no\n")  # fmt: skip
+
+    def test_shares_of_what_dqbench_prints(self):
+        self.assertEqual(exactness.version(self.TEXT), "3.13.2")
+        with self.assertRaisesRegex(RuntimeError, "expected oneDNN's version, given 'none'"):
+            exactness.version("none")
+        self.assertEqual(exactness.shares(self.TEXT, "oneDNN 3.13.2"), {"dynquant": 0, "oneDNN 3.13.2": 0.025, "XNNPACK": None})
+
+    def test_percentages(self):
+        self.assertEqual([exactness.percent(share) for share in (None, 0, 1.43e-6, 0.0136, 0.0999, 0.98, 1)],
+                         ["refused", "0", "0.00014 %", "1.4 %", "10 %", "98 %", "100 %"])  # fmt: skip
+
+    def test_versions_of_onednn_stand_in_one_row(self):
+        def measured(case, shares):
+            return Measured("exactness", f"{case}, {list(shares)}", 0, facts={"title": case, "data": "drawn", "shares": shares, "command": f"--of={case}"})
+
+        some = [measured("a", {"dynquant": 0, "XNNPACK": None, "oneDNN 3.2.0": 0.5}), measured("b", {"dynquant": 0, "XNNPACK": 1, "oneDNN 3.2.0": 0.25}),
+                measured("a", {"dynquant": 0, "XNNPACK": None, "oneDNN 3.13.2": None})]  # fmt: skip
+        processors = Processor("a"), Processor("b")
+        for i, m in enumerate(some):
+            processors[i // 2].add(m)
+        lines = exactness.tables(list(processors))["exactness"]
+        self.assertIn("| dynquant | oneDNN 3.2.0 | oneDNN 3.13.2 | XNNPACK |", lines[0])
+        self.assertEqual(rows({"": lines}, "results that differ"), [["a", "drawn", "0", "50 %", "refused", "refused", "`--of=a`"],
+                                                                    ["b", "drawn", "0", "25 %", "", "100 %", "`--of=b`"]])  # fmt: skip
 
 
 class Nodes(unittest.TestCase):

@@ -36,6 +36,10 @@ SUITES = {
     "core": Suite("quantize and dequantize through the Graph API, beside a flat loop, oneDNN, XNNPACK, ONNX Runtime and pi-quant; names are those of batches, "
                   "perf_1_per_tensor to perf_7_peers, and python; ten minutes",
                   ("--report",), ("dqbench",), 60, rounds=3, threads=()),
+    "front": Suite("the models of README's first picture, of networks and transformers; downloads 52 MB; a minute",
+                   ("--report", "--networks"), ("dynquant_onnxruntime",), 60),
+    "exactness": Suite("the share of results that differ from the documented formula, by oneDNN and XNNPACK; a minute", ("--report",), ("dqbench",), 0,
+                       threads=()),
     "shares": Suite("computed scales beside the flat loop on each instruction set; a minute", ("--report",), ("dqbench",), 60, rounds=3),
     "dynamic": Suite("computed scales beside ONNX Runtime, pi-quant, torchao, FBGEMM and ggml; downloads 3 GB, most of it PyTorch, and keeps 6 GB; "
                      "ten minutes", ("--dynamic",), ("dqbench",), 100, threads=None, environment="dynamic"),
@@ -160,6 +164,7 @@ def parser() -> Parser:
     option("--per-channel", action="store_true", help="transformers: also int8 weights per channel")
     option("--few-bits", action="store_true",
            help="transformers: instead MatMulNBits of 4 bits, and the error of its outputs")
+    option("--onednn", type=folder, metavar="FOLDER", help="exactness: of another oneDNN than the one that was built with")
     option("--models", type=pathlib.Path, metavar="FOLDER", help="digits: only write its float models, and images to calibrate and to test by, to FOLDER")
     option("--save", action="store_true", help="put the figures in place of this processor's, and draw the suite's charts and the tables of its page again")
     option("--draw", action="store_true", help="measure nothing: print and draw from the figures of all processors that were saved")
@@ -176,7 +181,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
         options.error("argument --save: not allowed with argument --draw")
     if given.few_bits and given.per_channel:
         options.error("argument --few-bits: not allowed with argument --per-channel")
-    taken = {"threads": one.threads != (), "only": one.has_only, "models": given.suite == "digits",
+    taken = {"threads": one.threads != (), "only": one.has_only, "models": given.suite == "digits", "onednn": given.suite == "exactness",
              "per_channel": given.suite == "transformers", "few_bits": given.suite == "transformers"}  # fmt: skip
     for option, is_taken in taken.items():
         if getattr(given, option) and not is_taken:

@@ -80,6 +80,8 @@ def facts(build: pathlib.Path) -> dict[str, str]:
     compiler = _first(r"^CMAKE_CXX_COMPILER:\w+=(.*)$", cache, "c++")
     onednn = pathlib.Path(_first(r"^dnnl_DIR:\w+=(.*)/lib/.*$", cache, "/usr")) / "include/oneapi/dnnl/dnnl_version.h"
     memory = int(_first(r"^MemTotal:\s+(\d+)", _read("/proc/meminfo"), "0")) / 2**20
+    root = pathlib.Path(__file__).resolve().parents[2]
+    commit = _output("git", "-C", str(root), "rev-parse", "--short", "HEAD").strip()
     name = f"{field('model name', cpuinfo)}, family {field('cpu family', cpuinfo)}, model {field('model', cpuinfo)}"
     system = _first('^PRETTY_NAME="(.*)"$', _read("/etc/os-release"))
     return {
@@ -90,6 +92,7 @@ def facts(build: pathlib.Path) -> dict[str, str]:
         "Memory": f"{memory:.0f} GiB",
         "System": f"{system}, Linux {platform.release().partition('-')[0]}",
         "Compiler": _output(compiler, "--version").partition("\n")[0],
+        "dynquant": f"{version(root / 'include/dynquant/version.hpp', 'DYNQUANT_VERSION')}, commit {commit or 'unknown'}",
         "oneDNN": version(onednn, "DNNL_VERSION"),
         **packages(),
     }

@@ -383,7 +383,8 @@ def tables(processors: list[Processor]) -> dict[str, list[str]]:
         return f"**{text}**" if (value / known if line.less_is_better else known / value) > SLOWER else text
 
     all_lines = {key: line for _, figures, _ in columns for key, (line, value) in figures.items() if value is not None}
-    names = list(dict.fromkeys(name for p in processors for name in p.facts("core") if name != "date"))
+    left_out = {"date", *machine.PACKAGES} - {"ONNX Runtime", "onnx", "pi-quant"}
+    names = list(dict.fromkeys(name for p in processors for name in p.facts("core") if name not in left_out))
     facts = [[name, *(p.facts("core").get(name, "-") for p in processors)] for name in names]
     result = {"core machine": table(["", *(f"{p.name}, {p.facts('core')['date']}" for p in processors)], facts)}
     for section in sorted({section for section, _ in all_lines}):
