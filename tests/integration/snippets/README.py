@@ -1,0 +1,2 @@
+# What the blocks of README.md assume.
+x = None
