@@ -1,14 +1,15 @@
-// The oneDNN-Graph-shaped API. A program written for oneDNN Graph changes one line,
+// The oneDNN-Graph-shaped API. A program written for oneDNN Graph includes this header, changes one line of code,
 //
 //     namespace dg = dnnl::graph;      to      namespace dg = dynquant::graph;
 //
-// and keeps everything else. Value types are oneDNN's own. op, graph, partition and
+// links dynquant, and keeps everything else. Value types are oneDNN's own. op, graph, partition and
 // compiled_partition are dynquant's, with oneDNN's members, signatures and handle behaviour: copies
 // share, an empty handle throws dnnl::error, bool and == work on the handle.
 //
 // The ops of this family: DynamicQuantize, DynamicDequantize, Quantize, Dequantize. A graph may also hold any other op
-// of oneDNN. Then oneDNN partitions it: a partition that is a single op of this family runs in dynquant, every other
-// one in oneDNN. Every error is a dnnl::error, and no dynquant::error, whose message names the op, the attribute or
+// of oneDNN. Then oneDNN partitions it: a partition that is a single op of this family runs in dynquant, and so does a
+// layer, a MatMul or Convolution with Dequantize of its operands (docs/reference.md); every other one runs in oneDNN.
+// Every error is a dnnl::error, and no dynquant::error, whose message names the op, the attribute or
 // argument, what was expected and what was given. What is known at add_op is checked at add_op, the rest at compile,
 // and only handles, counts and the stream's engine at execute.
 //

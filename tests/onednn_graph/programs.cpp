@@ -105,6 +105,19 @@ TEST(drop_in, int8_mlp_is_two_layers) {
                 << out;
     EXPECT_EQ(count("dynquant_verbose,primitive,exec,cpu,layer,"), 62U) << "31 runs of two layers";
 }
+
+TEST(drop_in, has_no_layer_beside_a_forced_kernel_or_a_wrong_environment) {
+    for (const std::string variable : {"DYNQUANT_KERNEL=onednn", "DYNQUANT_KERNEL=reference", "DYNQUANT_KERNEL=nativ",
+                 "DYNQUANT_MAX_ISA=sse", "DYNQUANT_WEIGHT_ONLY=x"}) {
+        SCOPED_TRACE(variable);
+        const auto out = run("LD_PRELOAD=" DROP_IN " DYNQUANT_VERBOSE=1 " + variable, INT8_MLP);
+        EXPECT_FALSE(contains(out, "in the layer of"));
+        EXPECT_TRUE(contains(out, "dynquant_verbose,graph,claim,cpu,op 0 'quantize_x' (DynamicQuantize)\n"));
+        expect_small_error(out.substr(out.rfind('\n', out.size() - 2) + 1));
+    }
+    const auto native = run("LD_PRELOAD=" DROP_IN " DYNQUANT_VERBOSE=1 DYNQUANT_KERNEL=native", INT8_MLP);
+    EXPECT_TRUE(contains(native, "in the layer of"));
+}
 #endif
 #endif
 

@@ -11,6 +11,7 @@
 #include "graph/op_schema.hpp"
 #include "graph/refusal.hpp"
 #include "graph/report.hpp"
+#include "quantization/environment.hpp"
 
 namespace dynquant::graph::core {
 namespace {
@@ -58,6 +59,18 @@ bool multiplies_exactly() {
 bool has_zp_of_filters(const chain &c) {
     const auto *zps = find_attribute<std::vector<std::int64_t>>(*c.dequantize_w, dnnl_graph_op_attr_zps);
     return is_convolution(*c.product) && zps && std::ranges::any_of(*zps, [](auto zp) { return zp != 0; });
+}
+
+/// A kernel that is forced computes single ops, and layers have no other than the native one. Under a wrong environment
+/// single ops say what is wrong, and the drop-in leaves them to oneDNN.
+bool layers_are_wanted() {
+    try {
+        environment::max_isa();
+        environment::quantizes_x();
+        return environment::kernel().value_or(kernel_kind::native) == kernel_kind::native;
+    } catch (const dynquant::error &) {
+        return false;
+    }
 }
 
 bool is_taken(const chain &c, const partitioning &p) {
@@ -142,8 +155,9 @@ std::optional<graph_around_layers> take_layers(
     if (modes.policy != dnnl_graph_partition_policy_fusion) return std::nullopt; // oneDNN fuses nothing either
     const partitioning by_onednn(given);
     auto found = find_chains(ops);
-    std::erase_if(found.chains, [&](const chain &c) { return !is_taken(c, by_onednn); });
     auto &chains = found.chains;
+    if (!layers_are_wanted()) chains.clear();
+    std::erase_if(chains, [&](const chain &c) { return !is_taken(c, by_onednn); });
     share_dequantize(chains, ops);
     std::set<size_t> taken;
     for (const auto &c : chains)
