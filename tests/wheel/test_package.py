@@ -95,13 +95,14 @@ class Functions(unittest.TestCase):
                 session = package.session(model)
                 self.assertIn(package.get_ep_name(), session.get_providers())
                 self.assertFalse(is_by_row(session))
-            session = package.session(path, settings, activation_scales="per_row", threads=1, verbose=False)
+            session = package.session(model=path, session_options=settings, activation_scales="per_row", threads=1, verbose=False)
             self.assertEqual(session.get_session_options().intra_op_num_threads, 3)
             self.assertTrue(is_by_row(session))
             for options, expected in (
                 ({"activation_scales": "row"}, "option 'activation_scales': expected per_tensor or per_row, given 'row'"),
                 ({"threads": -1}, "option 'threads': expected a number of threads, or 0 for all of the session, given '-1'"),
-                ({"model": 1}, "option 'model': expected activation_scales, claim, threads, verbose or weight_only"),
+                ({"modell": 1}, "option 'modell': expected activation_scales, claim, threads, verbose or weight_only"),
+                ({"session_options": settings}, "session_options: expected ones without the provider, given those of an earlier session()"),
             ):
                 with self.subTest(options=options), self.assertRaises(ValueError) as raised:
                     package.session(path, **options)

@@ -14,11 +14,11 @@ OLDEST = (1, 23)  # with the interface of execution providers
 
 
 def session(
-    model: "str | pathlib.Path | bytes", session_options: "onnxruntime.SessionOptions | None" = None, /, **options: object
+    model: "str | pathlib.Path | bytes", session_options: "onnxruntime.SessionOptions | None" = None, **options: object
 ) -> "onnxruntime.InferenceSession":
     """A session with the provider, which needs no register() before. options: the provider's, such as
     activation_scales="per_row". ValueError if one is wrong. Where the provider fails there is an exception, and no
-    session without it. The session_options get the provider."""
+    session without it. The session_options get the provider: each session() needs ones of its own, else ValueError."""
     register()
     import onnxruntime
 
@@ -27,13 +27,15 @@ def session(
         raise RuntimeError(f"ONNX Runtime {onnxruntime.__version__} finds no processor for the provider")
     chosen = session_options or onnxruntime.SessionOptions()
     texts = {key: str(int(value) if isinstance(value, bool) else value) for key, value in options.items()}
-    chosen.add_provider_for_devices(devices[:1], texts)
     try:
+        chosen.add_provider_for_devices(devices[:1], texts)
         return onnxruntime.InferenceSession(model, chosen, enable_fallback=0)
     except Exception as error:  # ONNX Runtime's have no common base
         wrong = re.search(r"dynquant: (option .+)", str(error))
         if wrong:
             raise ValueError(wrong[1]) from None
+        if "already been registered" in str(error):
+            raise ValueError("session_options: expected ones without the provider, given those of an earlier session()") from None
         raise
 
 
