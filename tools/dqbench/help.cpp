@@ -91,8 +91,8 @@ number of channels as in benchdnn: scales repeat, missing zps are 0.
 Peers: flat, which computes nothing and cannot be checked; onednn_graph, the same program on oneDNN;
 onednn_reorder, oneDNN's reorder primitive; xnnpack, XNNPACK's conversions (per_tensor), where dqbench was built with
 it. A peer that cannot compute a case refuses, with the reason, which is no failure.
-flat reads the bytes of src once and writes those of dst once by one loop, in any layout: the machine's limit. It has
-the native kernel's task split and streaming.
+flat reads the bytes of src once and writes those of dst once by one plain loop, in any layout. It has the native
+kernel's task split and streaming.
 
 States: PASSED, in mode B for two runs with the same bits; COMPARED, which is PASSED where peers were asked, too, and
 lines below tell their results;

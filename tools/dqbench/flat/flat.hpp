@@ -1,5 +1,5 @@
-// flat/ is one loop that reads the bytes of src once and writes those of dst once, in order: the machine's limit. Its
-// results mean nothing.
+// flat/ is one plain loop that reads the bytes of src once and writes those of dst once, in order. Its results mean
+// nothing.
 #pragma once
 
 #include <cstdint>

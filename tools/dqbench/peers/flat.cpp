@@ -1,4 +1,4 @@
-// The flat loop as a peer: the machine's limit.
+// The flat loop as a peer: what the machine gives a plain loop.
 #include "flat/flat.hpp"
 #include "peers/peer.hpp"
 #include "quantization/environment.hpp"
