@@ -6,7 +6,8 @@ import unittest
 import numpy as np
 import provider
 from measure.models.minilm import model, read_weights
-from measure.suites.embeddings import cosines, count_differing, embed, neighbours_kept
+from measure.scores import cosines
+from measure.suites.embeddings import count_differing, embed, neighbours_kept
 
 HIDDEN, INNER, HEADS = 384, 1536, 12
 

