@@ -74,6 +74,10 @@ SUITES = {
     "embeddings": Suite("a sentence encoder with real weights: int8 embeddings with one scale for activations and with one for each row, beside "
                         "float, and a text alone against the text in a batch; downloads 84 MB; two minutes",
                         ("--report", "--embeddings"), ("dynquant_onnxruntime",), 60, threads=None, has_only=False),
+    "accuracy": Suite("what int8 loses, in ONNX Runtime alone and with the execution provider, by one scale for activations and by one for each row: "
+                      "lines that text recognition reads right, and nearest neighbours of embeddings; names are like 'ocr, int8' and 'embeddings, "
+                      "uint8'; texts are those of apt-cache; downloads 136 MB; four minutes",
+                      ("--report", "--networks", "--embeddings"), ("dynquant_onnxruntime",), 0, threads=()),
     "models": Suite("pre-quantized models by dqmodel beside ONNX Runtime; two minutes",
                     ("--report",), ("dqmodel",), 200, threads=None),
     "digits": Suite("networks of handwritten digits, codified by dqmodel and compared with ONNX Runtime; two minutes", ("--report",), ("dqmodel",), 0,

