@@ -1,5 +1,5 @@
-"""What scripts/measure accuracy computes: edit distance, neighbours, texts of probabilities, descriptions, scaled channels. Values
-are worked out by hand."""
+"""What scripts/measure accuracy computes: edit distance, neighbours, texts of probabilities, descriptions. Values are worked out by
+hand."""
 
 import hashlib
 import unittest
@@ -102,31 +102,6 @@ class Tables(unittest.TestCase):
         some = [Measured("accuracy", "embeddings, float", 1, facts=of | {"differs": 0.0, "other runs": 0, "runs": 2})]
         self.assertEqual(list(accuracy.tables(some)), ["accuracy embeddings"])
         self.assertEqual(accuracy.tables(some)["accuracy embeddings"][2], "| float |  | 0.99999 | 1.00000 | 50.0 % | 91.0 % | 50.0 % | 7 | none |")
-
-
-class ScaledChannels(unittest.TestCase):
-    def test_weights_are_divided_by_the_largest_of_their_channel(self):
-        """Powers of two, so that no float is rounded. The third channel has no weights."""
-        w = numpy.array([[4, -2], [0.25, -0.5], [0, 0]], numpy.float32).reshape(3, 2, 1, 1)
-        bias = numpy.array([1, 2, 3], numpy.float32)
-        for biased in (True, False):
-            constants = [numpy_helper.from_array(w, "w"), *([numpy_helper.from_array(bias, "b")] if biased else [])]
-            infos = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, channels, 1, 2]) for name, channels in (("x", 2), ("y", 3))]
-            node = helper.make_node("Conv", ["x", "w", *(["b"] if biased else [])], ["y"])
-            graph = helper.make_graph([node], "g", infos[:1], infos[1:], initializer=constants)
-            scaled = networks.with_scaled_channels(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=10))
-            onnx.checker.check_model(scaled)
-            self.assertEqual([node.op_type for node in scaled.graph.node], ["Conv", "Mul", "Add"] if biased else ["Conv", "Mul"])
-            values = {one.name: numpy_helper.to_array(one) for one in scaled.graph.initializer}
-            self.assertEqual(len(values), 3 if biased else 2)  # not the weights and the bias as they were
-            conv, mul = scaled.graph.node[:2]
-            self.assertEqual(values[conv.input[1]].ravel().tolist(), [1, -0.5, 0.5, -1, 0, 0])
-            self.assertEqual((values[mul.input[1]].shape, values[mul.input[1]].ravel().tolist()), ((1, 3, 1, 1), [4, 0.5, 1]))
-            session = onnxruntime.InferenceSession(scaled.SerializeToString(), providers=["CPUExecutionProvider"])
-            (y,) = session.run(None, {"x": numpy.array([[1, 8], [2, 4]], numpy.float32).reshape(1, 2, 1, 2)})
-            # 4*1 - 2*2, 4*8 - 2*4; 0.25*1 - 0.5*2, 0.25*8 - 0.5*4; 0, 0
-            products = numpy.array([[0, 24], [-0.75, 0], [0, 0]], numpy.float32)
-            numpy.testing.assert_array_equal(y.reshape(3, 2), products + bias[:, None] * biased)
 
 
 if __name__ == "__main__":

@@ -485,10 +485,13 @@ class Surroundings(Command):
 
     def test_wrong_usage(self):
         for arguments, expected in (
-            ((), "one of the arguments MODEL.onnx --per-row is required"),
+            ((), "one of the arguments MODEL.onnx --per-row --scale-channels is required"),
             (("m", "--per-row", "m", "o"), "argument --per-row: not allowed with argument MODEL.onnx"),
             (("--per-row", "m", "o", "m"), "argument MODEL.onnx: not allowed with argument --per-row"),
             (("--per-row", "m"), "argument --per-row: expected 2 arguments"),
+            (("--scale-channels", "m"), "argument --scale-channels: expected 2 arguments"),
+            (("--scale-channels", "m", "o", "--per-row", "m", "o"), "argument --per-row: not allowed with argument --scale-channels"),
+            (("--scale-channels", "m", "o", "--shape", "x=1"), "argument --shape: not allowed with argument --scale-channels"),
             (("--per-row", "m", "o", "--shape", "x=1"), "argument --shape: not allowed with argument --per-row"),
             (("--per-row", "m", "o", "--rounds", "2"), "argument --rounds: not allowed with argument --per-row"),
             (("--per-row", "m", "o", "--verbose"), "argument --verbose: not allowed with argument --per-row"),

@@ -371,7 +371,7 @@ class Inputs(unittest.TestCase):
 
 
 WORDS = st.one_of(
-    st.sampled_from(("--per-row", "--shape", "--input", "--float", "--accuracy", "--option", "--verbose", "--rounds", "--milliseconds", "--version", "--help", "--", "-", "--shap", "MODEL", "MODEL",
+    st.sampled_from(("--per-row", "--scale-channels", "--shape", "--input", "--float", "--accuracy", "--option", "--verbose", "--rounds", "--milliseconds", "--version", "--help", "--", "-", "--shap", "MODEL", "MODEL",
                      "MODEL", "OUT", "FOLDER", "x=3x24", "x=1x24", "x=0x24", "x=", "1", "0", "2", "9" * 400, "9" * 5000, "x=nothing.npy", "--rounds=1", "--milliseconds=1", "threads=1", "=", "path=x")),
     TEXTS.filter(lambda text: "\0" not in text), st.just("\udcff"))  # fmt: skip
 
@@ -396,7 +396,7 @@ class Arguments(unittest.TestCase):
 
             def call() -> int:
                 os.chdir(folder)
-                sys.argv = ["-m", *given, *([] if is_quick or "--per-row" in words else QUICK)]
+                sys.argv = ["-m", *given, *([] if is_quick or {"--per-row", "--scale-channels"} & set(words) else QUICK)]
                 return command.main()
 
             if any(word in ("1", "2", "9" * 400) for word in words) and "--rounds" in words:

@@ -16,7 +16,8 @@ PROGRAM = "python -m onnxruntime_ep_dynquant"
 DESCRIPTION = """Says how much of a model the execution provider claims, and why it leaves the rest. Then times the model
 with the provider and without it, on one thread and on all, by turns, and says whether it pays."""
 USAGE = """%(prog)s MODEL.onnx [options]
-       %(prog)s --per-row IN.onnx OUT.onnx"""
+       %(prog)s --per-row IN.onnx OUT.onnx
+       %(prog)s --scale-channels FLOAT.onnx OUT.onnx"""
 INPUTS = """Inputs are drawn: floats are normally distributed, integers are 0 and 1, masks are ones. Their shapes are the
 model's; an unknown first extent is 1, and extents of one name are equal. A model with a cache, inputs named past...,
 takes one new token after 128, and position_ids are those behind the cache."""
@@ -32,6 +33,13 @@ def arguments() -> argparse.ArgumentParser:
         metavar=("IN.onnx", "OUT.onnx"),
         help="writes IN as OUT, in which each row of a product's activations (each token) has its own scale and zero "
         "point; needs the package onnx",
+    )
+    what.add_argument(
+        "--scale-channels",
+        nargs=2,
+        metavar=("FLOAT.onnx", "OUT.onnx"),
+        help="writes FLOAT as OUT, in which a Mul behind each Conv scales the channels of its weights, so that the one scale "
+        "that quantize_dynamic gives them suits all; needs the package onnx",
     )
     parser.add_argument(
         "--shape", metavar="NAME=1x3x640x640", action="append", default=[], help="the shape of an input; repeatable"
@@ -105,8 +113,9 @@ def parse(parser: argparse.ArgumentParser) -> argparse.Namespace:
         raise
     for name in ("shape", "input", "float", "accuracy", "option", "verbose", "rounds", "milliseconds"):
         is_given = getattr(given, name) != parser.get_default(name)
-        if given.per_row and is_given:
-            parser.error(f"argument --{name}: not allowed with argument --per-row")
+        for rewriting in ("per-row", "scale-channels"):
+            if getattr(given, rewriting.replace("-", "_")) and is_given:
+                parser.error(f"argument --{name}: not allowed with argument --{rewriting}")
         if given.accuracy is not None and is_given and name in ("shape", "input"):
             parser.error(f"argument --{name}: not allowed with argument --accuracy")
     if given.accuracy is not None and given.float is None:
@@ -119,7 +128,9 @@ def parse(parser: argparse.ArgumentParser) -> argparse.Namespace:
 
 def run(given: argparse.Namespace) -> None:
     if given.per_row:
-        return rewrite(*given.per_row)
+        return rewrite("per-row", *given.per_row)
+    if given.scale_channels:
+        return rewrite("scale-channels", *given.scale_channels)
     try:
         import onnxruntime  # noqa: F401 -- first: inputs needs its NumPy
 
@@ -156,12 +167,13 @@ def run(given: argparse.Namespace) -> None:
         report.say(said)
 
 
-def rewrite(source: str, target: str) -> None:
+def rewrite(option: str, source: str, target: str) -> None:
     try:
-        from . import per_row
+        from . import per_row, scaled_channels
     except ImportError as error:
-        raise Refusal(f"--per-row needs onnx, 'pip install onnx': {error}") from None
-    print(printable(per_row.convert(source, target)))
+        raise Refusal(f"--{option} needs onnx, 'pip install onnx': {error}") from None
+    converter = per_row if option == "per-row" else scaled_channels
+    print(printable(converter.convert(source, target)))
 
 
 def main() -> int:

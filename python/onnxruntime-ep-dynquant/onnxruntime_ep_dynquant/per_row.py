@@ -2,17 +2,11 @@
 place of one for the whole tensor. Two operators of the domain `dynquant` say so. The file defines them as functions,
 for sessions without a kernel of them."""
 
-import contextlib
-import errno
-import os
-import shutil
-import signal
 from collections import Counter
-from collections.abc import Iterator
 
-from google.protobuf.message import DecodeError, Message
 from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto, helper, parser
 
+from .model_files import Left, convert_file, described, parts
 from .refusal import Refusal
 
 DOMAIN = "dynquant"
@@ -20,37 +14,23 @@ OPERATORS = "DynamicQuantizeLinear", "MatMulInteger"  # of DOMAIN in place of ON
 PRODUCTS = "ConvInteger", "MatMulInteger"
 OPSETS = range(11, 29)  # 11 brings DynamicQuantizeLinear; above 28 an operator may compute something else
 IR_OF_FUNCTIONS = 8
-ENDS = signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM  # what asks a program to end
 ELSEWHERE = None  # in place of a node: what is outside of the graph's nodes, or in a subgraph
 
 
 def convert(source: str, target: str) -> str:
     """Writes the model `source`, rewritten, as `target`. Returns a sentence that says what was done."""
-    model = _read(source)
-    folder = os.path.dirname(source)
-    data = sorted({os.path.join(folder, name) for name in _external_files(model)})
-    if any(_are_same(target, path) for path in (source, *data)):
-        raise Refusal(f"{target} is read: expected another file to write")
-    if data and not _are_same(os.path.dirname(target) or ".", folder or "."):
-        raise Refusal(f"{target}: expected a file in the folder of {source}, as both read weights from {data[0]}")
-    try:
-        rewritten, left = rewrite(model)
-    except Refusal as refusal:
-        raise Refusal(f"{source}: {refusal}") from None
-    except (IndexError, ValueError):
-        raise Refusal(f"{source} is no ONNX model: an operator lacks inputs, outputs or attributes") from None
-    _write(target, model.SerializeToString())
+    rewritten, left = convert_file(source, target, lambda model, _: rewrite(model))
     said = f"{target}: {rewritten} of {rewritten + left.total()} quantized layers have a scale for each row of x."
-    return f"{said} Left: {_described(left)}." if left else said
+    return f"{said} Left: {described(left)}." if left else said
 
 
-def rewrite(model: ModelProto) -> tuple[int, Counter[tuple[str, str]]]:
+def rewrite(model: ModelProto) -> tuple[int, Left]:
     """Changes the model. Returns how many products have scales by row, and how many do not, by operator and reason.
     Refuses a model in which none can have them."""
-    if any(n.domain == DOMAIN and n.op_type in OPERATORS for n in _parts(model, NodeProto)):
+    if any(n.domain == DOMAIN and n.op_type in OPERATORS for n in parts(model, NodeProto)):
         raise Refusal(f"nothing to rewrite: it has operators of the domain {DOMAIN} already")
     rows = _Rows(model)
-    left: Counter[tuple[str, str]] = Counter()
+    left: Left = Counter()
     rewritten = 0
     for node in filter(_is_product, model.graph.node):
         reason = rows.why_not(node)
@@ -58,10 +38,10 @@ def rewrite(model: ModelProto) -> tuple[int, Counter[tuple[str, str]]]:
             left[node.op_type, reason] += 1
         else:
             rewritten += 1
-    for node in filter(_is_product, (n for g in _parts(model.graph, GraphProto) for n in g.node)):
+    for node in filter(_is_product, (n for g in parts(model.graph, GraphProto) for n in g.node)):
         left[node.op_type, "it is in a subgraph"] += 1
     if not rewritten:
-        raise Refusal("nothing to rewrite: " + (_described(left) or "it has no MatMulInteger"))
+        raise Refusal("nothing to rewrite: " + (described(left) or "it has no MatMulInteger"))
     opset = max((i.version for i in model.opset_import if _is_onnx(i.domain)), default=0)
     if opset not in OPSETS:
         raise Refusal(f"expected opset {OPSETS[0]} to {OPSETS[-1]}, given opset {opset}")
@@ -142,7 +122,7 @@ class _Rows:
         for node in self.graph.node:
             for name in node.input:
                 self.readers.setdefault(name, []).append(node)
-        below = list(_parts(self.graph, GraphProto))
+        below = list(parts(self.graph, GraphProto))
         for name in (
             *(o.name for g in (self.graph, *below) for o in g.output),
             *(i for g in below for n in g.node for i in n.input),
@@ -220,7 +200,7 @@ class _Rows:
         """The name of a constant of that type."""
         name = self.zeros.get(kind)
         if name is None:
-            taken = {n for node in _parts(self.graph, NodeProto) for n in (*node.input, *node.output)}
+            taken = {n for node in parts(self.graph, NodeProto) for n in (*node.input, *node.output)}
             taken |= {value.name for value in (*self.graph.input, *self.graph.initializer)}
             name = f"{DOMAIN}_zero_{TensorProto.DataType.Name(kind).lower()}"
             while name in taken:
@@ -244,89 +224,3 @@ def _is_product(node: NodeProto) -> bool:
 
 def _operator(reader: NodeProto | None) -> str:
     return "a subgraph or the caller" if reader is ELSEWHERE else reader.op_type
-
-
-def _described(left: Counter[tuple[str, str]]) -> str:
-    return "; ".join(f"{count} {operator}: {reason}" for (operator, reason), count in left.most_common())
-
-
-def _parts(message: Message, kind: type) -> Iterator[Message]:
-    """All messages of a kind within a message."""
-    for field, value in message.ListFields():
-        if field.message_type is None:
-            continue
-        for part in [value] if isinstance(value, Message) else value:
-            if isinstance(part, kind):
-                yield part
-            if not isinstance(part, TensorProto):  # whose elements would be copied
-                yield from _parts(part, kind)
-
-
-def _external_files(model: ModelProto) -> Iterator[str]:
-    for tensor in _parts(model, TensorProto):
-        if tensor.data_location == TensorProto.EXTERNAL:
-            yield from (os.fsdecode(entry.value) for entry in tensor.external_data if entry.key == "location")  # bytes if it is not UTF-8
-
-
-def _are_same(one: str, other: str) -> bool:
-    try:
-        return os.path.samefile(one, other)
-    except (OSError, ValueError):  # a file that is missing, or whose name has a null byte
-        return False
-
-
-def _read(path: str) -> ModelProto:
-    try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except OSError as error:
-        raise Refusal(f"{path or 'a file without a name'} cannot be read: {error.strerror}") from None
-    try:
-        model = ModelProto.FromString(data)
-    except DecodeError as error:
-        raise Refusal(f"{path} is no ONNX model: {error}") from None
-    if not model.HasField("graph"):
-        raise Refusal(f"{path} is no ONNX model: it has no graph")
-    return model
-
-
-def _write(path: str, data: bytes) -> None:
-    """Makes missing folders. Replaces a file as a whole, also behind a link. A device or a pipe gets the bytes."""
-    file = os.path.realpath(path)
-    folder = os.path.dirname(file)
-    temporary = os.path.join(folder, f".dynquant.{os.urandom(6).hex()}")  # short, as the file's name may be the longest
-    try:
-        if os.path.islink(file):  # it leads to itself
-            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-        given = path or os.curdir  # by this name: a link of /proc to a pipe leads to no name
-        if os.path.exists(given) and not os.path.isfile(given):
-            with open(given, "wb") as stream:
-                stream.write(data)
-            return
-        os.makedirs(folder, exist_ok=True)
-        with _postponed_end(), contextlib.ExitStack() as undo:
-            with open(temporary, "xb") as stream:
-                undo.callback(os.unlink, temporary)
-                stream.write(data)
-            if os.path.exists(file):
-                shutil.copymode(file, temporary)
-            os.replace(temporary, file)
-            undo.pop_all()
-    except OSError as error:
-        raise Refusal(f"{path or 'a file without a name'} cannot be written: {error.strerror}") from None
-
-
-@contextlib.contextmanager
-def _postponed_end() -> Iterator[None]:
-    """Signals that would end the program wait for the end of the scope."""
-    asked: list[int] = []
-    before = {s: h for s in ENDS if (h := signal.getsignal(s)) in (signal.SIG_DFL, signal.default_int_handler)}
-    for number in before:
-        signal.signal(number, lambda number, _: asked.append(number))
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        if asked:
-            signal.raise_signal(asked[-1])

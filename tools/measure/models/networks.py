@@ -107,55 +107,24 @@ _DYNAMIC = {
     UINT8: {"weight_type": quantization.QuantType.QUInt8},
     INT8_PER_CHANNEL: {"weight_type": quantization.QuantType.QInt8, "per_channel": True},
     INT8_PRODUCTS: {"weight_type": quantization.QuantType.QInt8, "per_channel": True, "op_types_to_quantize": ["MatMul"]},
-    INT8_SCALED: {"weight_type": quantization.QuantType.QInt8},  # of with_scaled_channels
+    INT8_SCALED: {"weight_type": quantization.QuantType.QInt8},  # of scaled_channels.rewrite()
 }
-
-
-def with_scaled_channels(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Divides the weights of each Conv by the largest of their channel. A Mul behind it makes up for that, and an Add has the bias.
-    quantize_dynamic gives the weights of a Conv one scale: now it suits all channels."""
-    result = onnx.ModelProto()
-    result.CopyFrom(model)
-    weights = {constant.name: constant for constant in result.graph.initializer}
-    nodes = []
-    for node in result.graph.node:
-        nodes.append(node)
-        if node.op_type != "Conv" or node.input[1] not in weights:
-            continue
-        w = numpy_helper.to_array(weights[node.input[1]])
-        largest = numpy.abs(w).max(axis=tuple(range(1, w.ndim)), keepdims=True)
-        largest = numpy.where(largest < numpy.finfo(F32).tiny, F32(1), largest)  # a channel without weights
-        channels = (1, -1, *largest.shape[2:])  # of the Conv's output
-        output, bias = node.output[0], list(node.input[2:])
-        names = [f"{output}_of_scaled", f"{output}_scaled", output] if bias else [f"{output}_of_scaled", output]
-        result.graph.initializer.extend([numpy_helper.from_array(w / largest, f"{output}_weights"),
-                                         numpy_helper.from_array(largest.reshape(channels), f"{output}_largest")])  # fmt: skip
-        node.output[0] = names[0]
-        del node.input[1:]
-        node.input.append(f"{output}_weights")
-        nodes.append(helper.make_node("Mul", [names[0], f"{output}_largest"], [names[1]], f"{output}_scale"))
-        if bias:
-            result.graph.initializer.append(numpy_helper.from_array(numpy_helper.to_array(weights[bias[0]]).reshape(channels), f"{output}_bias"))
-            nodes.append(helper.make_node("Add", [names[1], f"{output}_bias"], [output], f"{output}_add"))
-    read_by_nodes = {name for node in nodes for name in node.input}
-    constants = [constant for constant in result.graph.initializer if constant.name in read_by_nodes]
-    del result.graph.node[:], result.graph.initializer[:]
-    result.graph.node.extend(nodes)
-    result.graph.initializer.extend(constants)
-    return result
 
 
 def quantized(model: onnx.ModelProto, name: str, folder: pathlib.Path,
               calibration: quantization.CalibrationDataReader | None = None, *, is_optimized_before: bool = True) -> onnx.ModelProto:
     """A variant but FLOAT. Activations are uint8; static inserts QuantizeLinear and DequantizeLinear."""
-    given, prepared, path = (folder / f"{step}.onnx" for step in ("given", "prepared", "quantized"))
+    given, prepared, scaled, path = (folder / f"{step}.onnx" for step in ("given", "prepared", "scaled", "quantized"))
     onnx.save(model, given)
     if is_optimized_before:
         quant_pre_process(given, prepared, skip_symbolic_shape=True)
     else:
         prepared = given
     if name == INT8_SCALED:
-        onnx.save(with_scaled_channels(onnx.load(prepared)), prepared)
+        from onnxruntime_ep_dynquant import scaled_channels  # scripts/measure knows its folder, tests without this do not
+
+        scaled_channels.convert(str(prepared), str(scaled))
+        prepared = scaled
     if name == STATIC:
         quantization.quantize_static(prepared, path, calibration, weight_type=quantization.QuantType.QInt8)
     else:

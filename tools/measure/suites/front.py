@@ -7,42 +7,48 @@ import pathlib
 from collections.abc import Callable, Iterator
 
 from ..models.few_bits import FEW_BITS
-from ..models.networks import INT8
+from ..models.networks import INT8, INT8_SCALED, TEXT_RECOGNITION, Network
 from ..results import Measured, Processor
 from ..sessions import PROVIDER, RUNTIME
 from ..tables import number, table, times
 from . import networks, transformers
 from .networks import FLOAT_MODEL
 
+
 @dataclasses.dataclass(frozen=True)
 class Model:
-    """network: its name in its suite, of `module`."""
+    """of: a network, or the name of a transformer in its suite."""
 
     title: str
-    module: object
-    network: str
+    of: Network | str
     variant: str
 
     @property
     def weights(self) -> str:
-        return "4 bits" if self.variant in FEW_BITS else self.variant
+        return "4 bits" if self.variant in FEW_BITS else "int8"
 
 
 MODELS = (
-    Model("CNN: text recognition (PP-OCRv4)", networks, "text recognition (PP-OCRv4)", INT8),
-    Model("encoder: BERT-base, 4 layers, 128 tokens", transformers, "BERT-base, 4 layers, 1x128", INT8),
-    Model("decoder's step: GPT-2, 4 layers", transformers, "GPT-2, 4 layers, step after 64", INT8),
-    Model("prompt: Llama-like, 4 layers, 128 tokens", transformers, "Llama-like, 4 layers, 128 at once", FEW_BITS[0]),
+    Model("CNN: text recognition (PP-OCRv4)", TEXT_RECOGNITION, INT8_SCALED),
+    Model("encoder: BERT-base, 4 layers, 128 tokens", "BERT-base, 4 layers, 1x128", INT8),
+    Model("decoder's step: GPT-2, 4 layers", "GPT-2, 4 layers, step after 64", INT8),
+    Model("prompt: Llama-like, 4 layers, 128 tokens", "Llama-like, 4 layers, 128 at once", FEW_BITS[0]),
 )
+
+
+def _measured(model: Model, given: argparse.Namespace, say: Callable[[str], None]) -> Iterator[Measured]:
+    if isinstance(model.of, Network):
+        return networks.timed_variant(model.of, model.variant, given, say)
+    its = copy.copy(given)
+    its.only, its.few_bits = model.of, model.variant in FEW_BITS
+    return transformers.measure(its, lambda what, of=0: say(what))  # the counts are of that suite
 
 
 def measure(given: argparse.Namespace, say: Callable) -> Iterator[Measured]:
     for model in MODELS:
         if given.only not in model.title:
             continue
-        its = copy.copy(given)
-        its.only, its.few_bits = model.network, model.variant in FEW_BITS
-        for m in model.module.measure(its, lambda what, of=0: say(what)):  # the counts are of a suite
+        for m in _measured(model, given, say):
             if m.facts.get("variant") == model.variant and PROVIDER in m.times and FLOAT_MODEL in m.times:
                 yield Measured("front", model.title, m.threads, m.times, m.least)
 

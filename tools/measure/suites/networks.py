@@ -128,6 +128,15 @@ def _network(network: Network, given: argparse.Namespace, say: Callable[[str], N
             yield _opened(network, name, models[name], provider, folder)
 
 
+def timed_variant(network: Network, name: str, given: argparse.Namespace, say: Callable[[str], None]) -> Iterator[Measured]:
+    with tempfile.TemporaryDirectory() as folder:
+        model = load(network, ROOT / ".deps/networks")
+        models = {FLOAT: model.SerializeToString(), name: variant(network, model, name, pathlib.Path(folder)).SerializeToString()}
+    for threads in given.threads:
+        say(f"{network.name}, {name}, threads {threads}")
+        yield _timed(network, name, models, threads, provider_peer(given.build), given)
+
+
 NODES, WIDTH = 128, 16  # more layers would share nodes
 INPUTS = {"x": numpy.linspace(-1, 1, WIDTH, dtype=numpy.float32).reshape(1, WIDTH)}
 
