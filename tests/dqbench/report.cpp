@@ -44,6 +44,18 @@ TEST(dqbench_perf_template, has_fields_of_benchdnn) {
             "native:avx2 cpu f32 s8 2560 2.56 25");
 }
 
+/// Without a statistic %ctime% is the most, as in benchdnn, whose first creation finds no cache.
+TEST(dqbench_perf_template, times_have_statistics_and_units) {
+    const auto c = named_case();
+    auto m = with_peers();
+    m.creation = {8, 10, 12, 20, 1};
+    for (const auto &[text, expected] : {std::pair {"%-ctime% %~ctime% %0ctime% %+ctime% %ctime%", "8 10 12 20 20"},
+                 {"%Kctime% %-Mctime% %0Gctime%", "0.02 8e-06 1.2e-08"}, {"%Ktime% %+Mtime%", "0.0005 4e-06"},
+                 {"%Kpeertime:flat% %~Kpeertime:onednn_graph%", "0.000125 0.002"}})
+        EXPECT_EQ(perf_template::parse(text).line(c, 0, m), expected) << text;
+    EXPECT_EQ(perf_template::parse("%-Kctime%,%0ctime%").header(), "min_Kctime,avg_ctime");
+}
+
 TEST(dqbench_perf_template, fills_in_fields) {
     const auto plain = named_case();
     auto other = named_case();
@@ -115,8 +127,10 @@ TEST(dqbench_perf_template, csv_has_a_field_for_each_column) {
     c.division = dynquant::precision::f16;
     c.saturate = true;
     const auto csv = perf_template::parse("csv");
-    const auto names = fields_of(csv.header()), values = fields_of(csv.line(c, 7, with_peers()));
-    ASSERT_EQ(names.size(), values.size()) << csv.line(c, 7, with_peers());
+    auto measured = with_peers();
+    measured.creation = {8, 10, 12, 20, 1};
+    const auto names = fields_of(csv.header()), values = fields_of(csv.line(c, 7, measured));
+    ASSERT_EQ(names.size(), values.size()) << csv.line(c, 7, measured);
     std::map<std::string, std::string> row;
     for (std::size_t i = 0; i < names.size(); ++i)
         row[names[i]] = values[i];
@@ -127,6 +141,7 @@ TEST(dqbench_perf_template, csv_has_a_field_for_each_column) {
     EXPECT_EQ(row["saturate"], "true");
     EXPECT_EQ(row["median_time"], "1");
     EXPECT_EQ(row["median_flat"], "50");
+    EXPECT_EQ(row["median_ctime"], "10");
     EXPECT_EQ(row["peer"], "flat/onednn_graph/onednn_reorder/xnnpack");
     EXPECT_EQ(row["median_ratio:onednn_graph"], "2");
     EXPECT_EQ(row["median_peertime:onednn_reorder"], "refused");

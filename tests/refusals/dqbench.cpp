@@ -99,8 +99,19 @@ TEST(dqbench_refusals, options_refuse_bad_values_and_keep_the_state) {
 TEST(dqbench_refusals, perf_template_refuses_unknown_and_open_fields) {
     refused_by(perf_template::parse)({{"%tme%", {"'%tme%'", "'time'?"}}, {"a%time", {"expected a %", "'%time'"}},
             {"%ratio:xnpack%", {"given 'xnpack'", "'xnnpack'?"}}, {"%peertime:%", {"given ''"}},
-            {"%time:xnnpack%", {"expected", "%peertime: or %ratio: only", "given '%time:xnnpack%'"}},
-            {"%%", {"'%%'"}}});
+            {"%time:xnnpack%", {"expected", "%peertime: or %ratio: only", "given '%time:xnnpack%'"}}, {"%%", {"'%%'"}},
+            {"%DESC%", {"unknown field '%DESC%'", "'desc'?"}}, {"%-Gtmie%", {"unknown field '%-Gtmie%'", "'time'?"}}});
+    // Those of benchdnn.
+    for (const auto &[field, instead] : {std::pair {"Gops", "dqbench counts no operations: write %iobytes%"},
+                 {"-Gflops", "dqbench counts no operations: write %elems% or %bw%"},
+                 {"flags", "no operator of dqbench has it: leave it out"}, {"-cpdtime", "write %ctime%"},
+                 {"cptime", "write %ctime%"}, {"0clocks", "dqbench counts no clocks: write %time%"},
+                 {"driver", "write %op%"}, {"Driver", "write %op%"},
+                 {"attr", "write %qtype%, %axis%, %group% and %dt%"}, {"tag", "write %stag% and %dtag%"},
+                 {"mb", "write %desc%"}, {"cfg", "write %dt%"}, {"dir", "no operator of dqbench has it"}}) {
+        const auto given = "'%" + std::string(field) + "%' is a field of benchdnn alone: ";
+        refused_by(perf_template::parse)({{"%prb%,%" + std::string(field) + "%", {given + instead}}});
+    }
 }
 
 TEST_F(dqbench_reader_refusals, bad_options_values_and_patterns) {

@@ -11,7 +11,7 @@
 
 namespace dqbench {
 
-/// Statistics of one contestant's rounds, in milliseconds.
+/// Statistics of one contestant's rounds or of creations, in milliseconds.
 struct timing {
     double least, median, average, most;
     std::optional<double> quartile_range; // from the first quartile to the third; none: of one sample
@@ -26,7 +26,7 @@ struct peer_measurement {
 
 struct measurement {
     dynquant::operation_info ran;
-    double creation_ms = 0;
+    timing creation = {}; // building and compiling
     std::int64_t elements = 0, input_bytes = 0, output_bytes = 0;
     timing own = {};
     std::vector<peer_measurement> peers = {};

@@ -1,5 +1,8 @@
 #include "perf_template.hpp"
 
+#include <algorithm>
+#include <cctype>
+
 #include "options.hpp"
 #include "outcome.hpp"
 #include "quantization/text.hpp"
@@ -21,7 +24,7 @@ const std::string &csv_template() {
                 "perf,%idx%,%kernel%,%isa%,%api%,%cache%,%threads%,%name%,%op%,%dt%,%fpmath-mode%,%rule%,%division%,"
                 "%saturate%,%params%,%qtype%,%axis%,%group%,%stag%,%dtag%,%offset%,%desc%,%~time%,%-time%,%0time%,%+"
                 "time%,%spread%,%ibytes%,"
-                "%obytes%,%~Gelems%,%~Gbw%,%ctime%,%~flat%,%peer%,%~peertime%,%~ratio%";
+                "%obytes%,%~Gelems%,%~Gbw%,%~ctime%,%~flat%,%peer%,%~peertime%,%~ratio%";
         for (const auto &peer : names_of<peer_kind>())
             columns += concat(",%~peertime:", peer, "%,%~ratio:", peer, '%');
         return columns + ",%prb%";
@@ -47,8 +50,8 @@ struct subject {
     char statistic, unit;
     std::optional<peer_kind> peer; // the named one, as in %ratio:xnnpack%
 
-    double milliseconds(const timing &t) const {
-        switch (statistic) {
+    double milliseconds(const timing &t, char otherwise = '-') const {
+        switch (statistic ? statistic : otherwise) {
             case '0': return t.average;
             case '~': return t.median;
             case '+': return t.most;
@@ -114,8 +117,8 @@ const perf_field fields[] = {
         {"bw", "bytes read and written per second",
                 [](const subject &s) { return s.rate(s.m.input_bytes + s.m.output_bytes); }},
         {"cache", "warm or cold", [](const subject &s) { return std::string(name_of(s.c.cache)); }},
-        {"ctime", "milliseconds to build and compile, the median of several",
-                [](const subject &s) { return concat(s.m.creation_ms); }},
+        {"ctime", "milliseconds to build and compile, of several times: the most, if no other is chosen",
+                [](const subject &s) { return s.number(s.milliseconds(s.m.creation, '+')); }},
         {"ddt", "dst's data type", [](const subject &s) { return std::string(name_of(s.c.types.dst)); }},
         {"desc", "the problem", [](const subject &s) { return dynquant::to_string(s.c.prb.extents); }},
         {"division", "the type of the division", [](const subject &s) { return std::string(name_of(s.c.division)); }},
@@ -150,7 +153,7 @@ const perf_field fields[] = {
         {"peertime", "the peers' milliseconds, joined by /; of one peer: %peertime:xnnpack%",
                 [](const subject &s) {
                     return s.join_peer_values([&](const peer_measurement &p) {
-                        return p.time ? concat(s.milliseconds(*p.time)) : s.reason_without_time(p);
+                        return p.time ? s.number(s.milliseconds(*p.time)) : s.reason_without_time(p);
                     });
                 },
                 true},
@@ -176,16 +179,58 @@ const perf_field fields[] = {
                 }},
         {"stag", "src's layout", [](const subject &s) { return s.c.src_layout.to_string(); }},
         {"threads", "threads requested", [](const subject &s) { return std::to_string(s.c.threads); }},
-        {"time", "milliseconds", [](const subject &s) { return concat(s.milliseconds(s.m.own)); }},
+        {"time", "milliseconds", [](const subject &s) { return s.number(s.milliseconds(s.m.own)); }},
 };
 
-const perf_field &find_field(std::string_view name) {
+constexpr const char *no_operator_has_it = "no operator of dqbench has it: leave it out";
+
+/// benchdnn's fields that dqbench has not, and what to write instead.
+constexpr struct {
+    const char *name, *instead;
+} fields_of_benchdnn[] = {
+        {"activation", no_operator_has_it},
+        {"alg", "write %op%"},
+        {"attr", "write %qtype%, %axis%, %group% and %dt%"},
+        {"bia_dt", no_operator_has_it},
+        {"cfg", "write %dt%"},
+        {"clocks", "dqbench counts no clocks: write %time%"},
+        {"cpdtime", "write %ctime%, the time of the whole creation"},
+        {"cptime", "write %ctime%, the time of the whole creation"},
+        {"ctx-exe", "write %threads%"},
+        {"ctx-init", "write %threads%"},
+        {"dir", no_operator_has_it},
+        {"direction", no_operator_has_it},
+        {"driver", "write %op%"},
+        {"flags", no_operator_has_it},
+        {"flops", "dqbench counts no operations: write %elems% or %bw%, elements or bytes per second"},
+        {"freq", "dqbench counts no clocks: leave it out"},
+        {"mb", "write %desc%"},
+        {"ops", "dqbench counts no operations: write %iobytes%, the bytes read and written"},
+        {"prop", no_operator_has_it},
+        {"stat_tag", no_operator_has_it},
+        {"tag", "write %stag% and %dtag%"},
+        {"wtag", no_operator_has_it},
+};
+
+std::string in_lower_case(std::string_view text) {
+    std::string lower(text);
+    std::ranges::transform(
+            lower, lower.begin(), [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+    return lower;
+}
+
+/// given: the name with its modifiers.
+const perf_field &find_field(std::string_view name, std::string_view given) {
     std::vector<std::string> names;
     for (const auto &field : fields) {
         if (name == field.name) return field;
         names.emplace_back(field.name);
     }
-    throw usage_error(concat("unknown field '%", name, "%'", dynquant::suggest(std::string(name), names)));
+    const auto lower = in_lower_case(name);
+    for (const auto &each : fields_of_benchdnn)
+        if (lower == each.name)
+            throw usage_error(concat("'%", given, "%' is a field of benchdnn alone: ", each.instead));
+    throw usage_error(concat("unknown field '%", given, "%'", dynquant::suggest(lower, names)));
 }
 
 /// Takes c off the front of text when it is one of `known`.
@@ -219,10 +264,11 @@ perf_template perf_template::parse(std::string_view text) {
         if (start == text.npos) break;
         const auto end = text.find('%', start + 1);
         if (end == text.npos) throw usage_error(concat("expected a % after '", text.substr(start), "'"));
-        auto name = text.substr(start + 1, end - start - 1);
+        const auto given = text.substr(start + 1, end - start - 1);
+        auto name = given;
         const char statistic = take_modifier(name, "-~0+"), unit = take_modifier(name, "KMG");
         const auto colon = name.find(':');
-        const auto &field = find_field(name.substr(0, colon));
+        const auto &field = find_field(name.substr(0, colon), given);
         std::optional<peer_kind> peer;
         if (colon != name.npos) {
             if (!field.of_a_peer)

@@ -30,15 +30,15 @@ outcome execute_once(compiled_case &c, phase_times &times) {
     return {case_state::executed};
 }
 
-/// The median time of a few creations; the first runs with cold code.
-double creation_milliseconds(const compiled_case &c) {
+/// Times of a few creations; the first runs with cold code.
+timing creation_times(const compiled_case &c) {
     constexpr std::size_t max_samples = 15;
     constexpr double max_total_ms = 20;
     std::vector<double> samples;
     const auto start = clock::now();
     while (samples.empty() || (samples.size() < max_samples && milliseconds_since(start) < max_total_ms))
         samples.push_back(milliseconds_of([&] { make_program(c.what, c.s, c.drawn); }));
-    return summarize(std::move(samples)).median;
+    return summarize(std::move(samples));
 }
 
 /// Measures dynquant first, then the peers. All write the same dst, so that its address favours none.
@@ -47,7 +47,7 @@ outcome measure_case(compiled_case &c, phase_times &times) {
     outcome result {case_state::executed};
     auto &m = result.measured.emplace();
     m.ran = c.ran;
-    m.creation_ms = timed(times.create, [&] { return creation_milliseconds(c); });
+    m.creation = timed(times.create, [&] { return creation_times(c); });
     m.elements = c.s.volume();
     m.input_bytes = w.input_bytes();
     m.output_bytes = w.output_bytes();
