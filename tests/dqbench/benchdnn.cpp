@@ -146,7 +146,25 @@ TEST_F(benchdnn_lines, reorders_that_quantize_nothing_say_so) {
     // Such a job is reproduced by benchdnn's own arguments.
     const auto jobs = jobs_of(words("--reorder --sdt=s8 --ddt=u8 --attr-scales=,src:common:2.5 2x8x8"));
     ASSERT_EQ(jobs.size(), 2U);
-    EXPECT_EQ(repro(jobs[1]), "--reorder --sdt=s8 --ddt=u8 --attr-scales=src:common:2.5 2x8x8");
+    EXPECT_EQ(repro(jobs[1]), "--reorder --sdt=s8 --ddt=u8 --stag=abx --dtag=abx --attr-scales=src:common:2.5 2x8x8");
+}
+
+/// benchdnn searches the line that it prints, which tells types and tags at their defaults, too.
+TEST_F(benchdnn_lines, a_pattern_is_searched_in_the_line_of_either_program) {
+    const std::string dims = " --sdt=s8,u8 --ddt=f32,s8 4x4", s8 = dequantize_s8 + "--scales=1 4x4",
+                      u8 = "--op=DynamicDequantize --dt=u8:f32:undef:f32 --scales=1 4x4",
+                      none = ": the operators convert f32, f16 and bf16 to s8, u8, s4, u4, f8_e4m3, f8_e5m2 and "
+                             "f4_e2m1, and back",
+                      s8_to_s8 = "reorder: s8 to s8" + none, u8_to_s8 = "reorder: u8 to s8" + none;
+    for (const auto &[pattern, expected] : {std::pair<std::string, lines> {"sdt=s8", {s8, s8_to_s8}},
+                 {"ddt=f32", {s8, u8}}, {"ddt=s8", {s8_to_s8, u8_to_s8}}, {"dtag=abx", {s8, s8_to_s8, u8, u8_to_s8}},
+                 {"^--reorder.*sdt=u8.*4x4$", {u8, u8_to_s8}}, {"^--op=DynamicDequantize.*u8:f32", {u8}}, {"oflag", {}},
+                 {"^$", {}}})
+        EXPECT_EQ(run("--reorder --match=" + pattern + dims), expected) << pattern;
+    // dqbench's own line leaves out defaults other than those of --op and --dt.
+    const std::string own = "--op=DynamicQuantize --dt=f32:f32:undef:s8 ";
+    EXPECT_EQ(run("--match=per_ --qtype=per_tensor,per_channel 4x4"), (lines {own + "--qtype=per_channel 4x4"}));
+    EXPECT_EQ(run("--match=undef:s8 4x4"), (lines {own + "4x4"}));
 }
 
 /// The lines of batch files that continue, name cases and comment.

@@ -181,9 +181,9 @@ void reader::read_problem(const std::string &text) {
         add_reorder(planned);
 }
 
-void reader::add_cases(const settings &state, const problem &prb) {
+void reader::add_cases(const settings &state, const problem &prb, const std::string &origin) {
     for (const auto &c : state.cases_for(prb))
-        add({c, report_});
+        add({c, report_, "", origin});
 }
 
 /// What the operators cannot do becomes a job that says so.
@@ -197,14 +197,16 @@ void reader::add_reorder(const benchdnn::reorder::planned &planned) {
         settings state = settings_;
         for (const auto &[name, value] : plan.options)
             state.set(*find_option(name), value);
-        add_cases(state, parse_problem(plan.problem));
+        add_cases(state, parse_problem(plan.problem), planned.arguments);
     } catch (const usage_error &e) {
         refuse(e.what());
     }
 }
 
+/// A pattern is searched in what is printed after __REPRO:, and in the line that benchdnn would print for a reorder.
 void reader::add(const job &j) {
-    if (match_ && !std::regex_search(repro(j), *match_)) return;
+    const auto has_match = [&](const std::string &text) { return std::regex_search(text, *match_); };
+    if (match_ && !has_match(repro(j)) && (j.origin.empty() || !has_match(j.origin))) return;
     jobs_.push_back(j);
     jobs_.back().repeats = repeats_;
 }

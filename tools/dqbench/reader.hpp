@@ -22,7 +22,7 @@ struct job {
     test_case what;
     perf_template report;
     std::string unsupported = {}; // the reason; empty for a case
-    std::string origin = {};      // the arguments that reproduce an unsupported op
+    std::string origin = {};      // benchdnn's arguments of a reorder; those that reproduce an unsupported op
     std::size_t repeats = 1;      // how often it is run
 };
 
@@ -61,7 +61,7 @@ class reader {
     void read_problem(const std::string &text);
     void read_batch(const std::string &name);
     void read_graph(const std::string &name);
-    void add_cases(const settings &state, const problem &prb);
+    void add_cases(const settings &state, const problem &prb, const std::string &origin = "");
     void add_plan(const json_graph::graph &g, const json_graph::plan &p);
     void add_reorder(const benchdnn::reorder::planned &planned);
     void add(const job &j);

@@ -58,14 +58,15 @@ void check_nothing(std::string_view) {}
 struct knob {
     const char *name, *otherwise; // the default
     void (*check)(std::string_view value);
+    bool always_told = false; // also at its default, as in benchdnn's own lines
 };
 
 /// Lists multiply in this order, the outermost first.
 constexpr knob knobs[] = {
-        {"sdt", "f32", check_type},
-        {"ddt", "f32", check_type},
-        {"stag", "abx", check_tag},
-        {"dtag", "abx", check_tag},
+        {"sdt", "f32", check_type, true},
+        {"ddt", "f32", check_type, true},
+        {"stag", "abx", check_tag, true},
+        {"dtag", "abx", check_tag, true},
         {"strides", "", check_strides},
         {"oflag", "", check_nothing},
         {"cross-engine", "none", check_engines},
@@ -294,7 +295,7 @@ std::vector<reorder::planned> reorder::plans_for(const std::string &problem) con
     for (const auto &c : choices) {
         std::string arguments = "--reorder ";
         for (const auto &k : knobs)
-            if (c.at(k.name) != k.otherwise) arguments += concat("--", k.name, '=', c.at(k.name), ' ');
+            if (k.always_told || c.at(k.name) != k.otherwise) arguments += concat("--", k.name, '=', c.at(k.name), ' ');
         all.push_back({plan_of(c, prb), arguments + to_string(prb)});
     }
     return all;
