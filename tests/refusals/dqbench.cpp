@@ -209,6 +209,14 @@ TEST_F(dqbench_reader_refusals, options_of_benchdnn) {
     });
 }
 
+TEST_F(dqbench_reader_refusals, a_rule_of_scales_beside_another_rounding) {
+    expect_refused(
+            {"--rule=onednn", "--scales=absmax", "4x4"}, "--scales=absmax: expected --rule=onnx, given --rule=onednn");
+    expect_refused({"--scales=absmax", "--rule=onnx,onednn", "4x4"}, "expected --rule=onnx, given --rule=onednn");
+    EXPECT_EQ(read({"--scales=absmax", "4x4"}),
+            (lines {"--api=direct --op=DynamicQuantize --dt=f32:f32:undef:s8 --rule=onnx --scales=absmax 4x4"}));
+}
+
 TEST_F(dqbench_reader_refusals, batch_files) {
     write("inner", "# comment\n3\n\n3x-1\n");
     write("outer", "--batch=inner");

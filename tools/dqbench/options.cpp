@@ -146,7 +146,7 @@ option values_option(const char *name, const char *help) {
             [](const test_case &c) { return show_values(c.*member); }};
 }
 
-/// Numbers, or the rule that computes the scales, which rounds as ONNX.
+/// Numbers, or the rule that computes the scales.
 void set_scales(test_case &c, std::string_view text) {
     static const option numbers = values_option<&test_case::scales>("scales", "");
     c.computed.reset();
@@ -158,7 +158,6 @@ void set_scales(test_case &c, std::string_view text) {
                 dynquant::alternatives(known, std::identity {}), ", given '", text, "'",
                 dynquant::suggest(std::string(text), known)));
     c.computed = *rule;
-    c.rule = rule_kind::onnx;
     c.scales.clear();
 }
 
@@ -287,6 +286,7 @@ void require_valid_computed(const test_case &c) {
     const auto refuse = [&](const auto &...text) {
         throw usage_error(dynquant::concat("--scales=", name_of(*c.computed), ": expected ", text...));
     };
+    if (c.rule != rule_kind::onnx) refuse("--rule=onnx, given --rule=", name_of(c.rule));
     if (c.api != api_kind::direct) refuse("--api=direct, given --api=", name_of(c.api));
     if (c.op != op_kind::DynamicQuantize) refuse("--op=DynamicQuantize, given --op=", name_of(c.op));
     if (!c.zps.empty()) refuse("no --zps, as zero points are computed, given ", show_values(c.zps));
@@ -352,8 +352,9 @@ std::vector<test_case> settings::cases_for(const problem &prb) const {
             }
         cases = std::move(product);
     }
-    const bool has_api = has(*find_option("api"));
+    const bool has_api = has(*find_option("api")), has_rule = has(*find_option("rule"));
     for (auto &c : cases) {
+        if (!has_rule && c.computed) c.rule = rule_kind::onnx;
         if (!has_api && c.rule == rule_kind::onnx) c.api = api_kind::direct;
         if (c.qtype != granularity::per_channel) c.axis = defaults.axis;
         if (c.qtype != granularity::per_group) c.group = defaults.group;
