@@ -5,6 +5,7 @@
 #include "options.hpp"
 #include "perf_template.hpp"
 #include "problem.hpp"
+#include "runner.hpp"
 
 namespace {
 
@@ -215,6 +216,44 @@ TEST_F(dqbench_reader_refusals, a_rule_of_scales_beside_another_rounding) {
     expect_refused({"--scales=absmax", "--rule=onnx,onednn", "4x4"}, "expected --rule=onnx, given --rule=onednn");
     EXPECT_EQ(read({"--scales=absmax", "4x4"}),
             (lines {"--api=direct --op=DynamicQuantize --dt=f32:f32:undef:s8 --rule=onnx --scales=absmax 4x4"}));
+}
+
+/// What runs a case that the library refuses is found by trying, and is enough.
+TEST_F(dqbench_reader_refusals, a_refused_case_runs_with_the_options_that_the_message_offers) {
+    const auto run = [&](const std::string &options) {
+        auto arguments = split("--mode=R " + options, ' ');
+        arguments.emplace_back("8x64");
+        phase_times times;
+        return run_case(jobs_of(arguments).at(0).what, times);
+    };
+    for (const auto &[options, offered] : {
+                 std::pair<std::string, std::string> {
+                         "--op=Quantize --dt=f32:f32:undef:s16", "--api=direct --op=DynamicQuantize --rule=onnx"},
+                 {"--op=Dequantize --dt=s2:f32:undef:f32", "--api=direct --op=DynamicDequantize --rule=onnx"},
+                 {"--dt=f32:f32:undef:u16", "--api=direct --rule=onnx"},
+                 {"--dtag=any --dt=f32:f32:undef:f8_e5m2", "--api=direct --dtag=abx"},
+                 {"--dtag=any --api=direct", "--dtag=abx"},
+                 {"--peer=onednn_graph --dt=f32:f8_e4m3:undef:f4_e2m1", "--api=direct --peer=none --rule=onnx"},
+                 {"--peer=flat,xnnpack --dt=f32:f32:undef:u16", "--api=direct --peer=flat --rule=onnx"},
+                 {"--dt=f32:f32:undef:f8_e5m2", "--api=direct"},
+                 {"--kernel=onednn --dt=f32:f32:undef:f8_e5m2", "--kernel=auto --api=direct"},
+                 {"--op=Quantize --dt=f32:f32:undef:u4", "--api=direct"},
+                 {"--qtype=per_group --group=48", "--api=direct"},
+         }) {
+        const auto refused = run(options);
+        EXPECT_EQ(refused.state, case_state::invalid_arguments) << options;
+        const std::string before = "; it runs with ";
+        const auto at = refused.reason.find(before);
+        ASSERT_NE(at, std::string::npos) << options << ": " << refused.reason;
+        EXPECT_EQ(refused.reason.substr(at + before.size()), offered) << options;
+        const auto changed = run(options + ' ' + refused.reason.substr(at + before.size()));
+        EXPECT_EQ(changed.state, case_state::executed) << options << ": " << changed.reason;
+    }
+    for (const std::string options : {"--qtype=per_channel --axis=7", "--dt=s8:f32:undef:u8", "--stag=acdb"}) {
+        const auto refused = run(options);
+        EXPECT_EQ(refused.state, case_state::invalid_arguments) << options;
+        EXPECT_EQ(refused.reason.find("it runs with"), std::string::npos) << refused.reason;
+    }
 }
 
 TEST_F(dqbench_reader_refusals, batch_files) {

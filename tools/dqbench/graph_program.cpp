@@ -12,8 +12,7 @@ using layout_type = logical_tensor::layout_type;
 logical_tensor::data_type graph_type(data_type type) {
     const auto known = dynquant::onednn_type(type);
     if (known == dnnl_data_type_undef)
-        throw usage_error(dynquant::concat("--dt: expected types of oneDNN Graph, given ", dynquant::to_string(type),
-                ", which --api=direct --rule=onnx takes"));
+        throw usage_error(dynquant::concat("--dt: expected types of oneDNN Graph, given ", dynquant::to_string(type)));
     return static_cast<logical_tensor::data_type>(known);
 }
 

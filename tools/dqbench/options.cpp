@@ -195,7 +195,7 @@ std::vector<option> make_table() {
             word_option<&test_case::cache>("cache", "whether a call finds the buffers in the caches", how_to_run),
             {"peer", peers.c_str(), "other libraries that run the statement in the same rounds: A,B,...", single,
                     how_to_run, [](test_case &c, std::string_view value) { c.peers = parse_peers(value); },
-                    [](const test_case &c) { return join(c.peers, ','); }},
+                    [](const test_case &c) { return c.peers.empty() ? "none" : join(c.peers, ','); }},
             {"fix-times-per-prb", "N", "rounds to measure (0: as the time allows)", single, how_to_run,
                     [](test_case &c, std::string_view value) {
                         c.limits.times = parse_integer(value, 0, 1'000'000'000);
@@ -300,7 +300,8 @@ void require_valid_global_scale(const test_case &c) {
                 " and --rule=", name_of(c.rule)));
 }
 
-/// Throws usage_error when the options contradict each other.
+} // namespace
+
 void require_consistent(const test_case &c) {
     require_valid_types(c);
     require_valid_computed(c);
@@ -308,8 +309,6 @@ void require_consistent(const test_case &c) {
     require_valid_rule(c);
     require_valid_global_scale(c);
 }
-
-} // namespace
 
 const std::vector<option> &options() {
     static const std::vector<option> table = make_table();
@@ -373,6 +372,15 @@ std::string repro(const test_case &c) {
             text += dynquant::concat("--", which.name, '=', value, ' ');
     }
     return text + to_string(c.prb);
+}
+
+std::string changed_options(const test_case &before, const test_case &after) {
+    std::string text;
+    for (const auto &which : options()) {
+        const auto value = which.show(after);
+        if (value != which.show(before)) text += dynquant::concat(text.empty() ? "--" : " --", which.name, '=', value);
+    }
+    return text;
 }
 
 std::string join(const std::vector<peer_kind> &peers, char separator) {

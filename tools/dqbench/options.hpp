@@ -44,6 +44,12 @@ class settings {
     std::map<const option *, std::vector<std::string>> values_;
 };
 
+/// Throws usage_error when the options contradict each other.
+void require_consistent(const test_case &c);
+
+/// The options whose values differ, with those of the second case.
+std::string changed_options(const test_case &before, const test_case &after);
+
 /// The arguments that reproduce this case.
 std::string repro(const test_case &c);
 

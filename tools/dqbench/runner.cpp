@@ -1,12 +1,16 @@
 #include "runner.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <iterator>
 #include <new>
+#include <numeric>
 
 #include "arena.hpp"
 #include "caches.hpp"
 #include "check.hpp"
 #include "environment.hpp"
+#include "options.hpp"
 #include "peers/peer.hpp"
 #include "quantization/onednn_type.hpp"
 #include "quantization/text.hpp"
@@ -99,6 +103,7 @@ bool admits(const implementation_filter &filter, const std::string &name) {
 /// Whether dynquant takes the case.
 bool is_taken(const test_case &c) {
     try {
+        require_consistent(c);
         const scoped_choice choice(c);
         compiled_case {c};
         return true;
@@ -107,18 +112,38 @@ bool is_taken(const test_case &c) {
     }
 }
 
-/// What takes a case that was refused: the direct API, or ONNX's rule. Empty if neither does.
+/// Changes that may let dynquant take a case.
+constexpr void (*changes[])(test_case &) = {
+        [](test_case &c) { c.api = api_kind::direct; },
+        [](test_case &c) { c.rule = rule_kind::onnx; },
+        [](test_case &c) { c.op = quantizes(c.op) ? op_kind::DynamicQuantize : op_kind::DynamicDequantize; },
+        [](test_case &c) {
+            if (c.dst_layout.is_any()) c.dst_layout = {};
+        },
+        [](test_case &c) { std::erase_if(c.peers, computes); },
+        [](test_case &c) { c.kernel = kernel_choice::automatic; },
+};
+
+/// For a message: the fewest options by which dynquant takes a case that it refused. Empty if there are none.
 std::string what_takes(const test_case &refused) {
-    test_case c = refused;
-    c.mode = run_mode::initialization;
-    c.kernel = kernel_choice::automatic;
-    c.api = api_kind::direct;
-    if (c.dst_layout.is_any()) c.dst_layout = {};
-    if (refused.api != api_kind::direct && is_taken(c)) return "; --api=direct takes it";
-    c.rule = rule_kind::onnx;
-    c.op = quantizes(c.op) ? op_kind::DynamicQuantize : op_kind::DynamicDequantize;
-    if (refused.rule == rule_kind::onnx || !is_taken(c)) return "";
-    return concat("; --rule=onnx", c.op == refused.op ? "" : concat(" with --op=", name_of(c.op)), " takes it");
+    std::vector<void (*)(test_case &)> possible;
+    for (const auto change : changes) {
+        test_case c = refused;
+        change(c);
+        if (!(c == refused)) possible.push_back(change);
+    }
+    std::vector<unsigned> sets((1U << possible.size()) - 1);
+    std::iota(sets.begin(), sets.end(), 1U);
+    std::ranges::stable_sort(sets, {}, [](unsigned set) { return std::popcount(set); });
+    for (const auto set : sets) {
+        test_case c = refused;
+        for (std::size_t i = 0; i < possible.size(); ++i)
+            if (set >> i & 1) possible[i](c);
+        const auto options = changed_options(refused, c);
+        c.mode = run_mode::initialization; // no memory for src and dst
+        if (is_taken(c)) return concat("; it runs with ", options);
+    }
+    return "";
 }
 
 outcome classify(const test_case &c, const dynquant::error &e) {
@@ -183,7 +208,7 @@ outcome run_case(const test_case &c, phase_times &times) {
         return in_arena(c.threads,
                 [&] { return c.implementations.names.empty() ? run_compiled(c, times) : run_filtered(c, times); });
     } catch (const usage_error &e) {
-        return {case_state::invalid_arguments, e.what()};
+        return {case_state::invalid_arguments, e.what() + what_takes(c)};
     } catch (const dnnl::error &e) {
         return classify(c, {dynquant::from_onednn(e.status), e.message});
     } catch (const dynquant::error &e) {
