@@ -160,15 +160,17 @@ outcome classify(const test_case &c, const dynquant::error &e) {
     }
 }
 
-/// The given limit, then the weaker instruction sets of this processor.
+/// The given limit, then the weaker instruction sets of this processor, the strongest first.
 std::vector<std::optional<dynquant::isa>> limits_from(std::optional<dynquant::isa> strongest) {
-    using dynquant::isa;
-    std::vector<std::optional<isa>> all {strongest};
-    if (strongest == isa::scalar) return all;
-    const bool below_avx2 = strongest == isa::avx2 || strongest == isa::neon;
-    if (!below_avx2 && dynquant::targets::has(dynquant::targets::of_processor(), dynquant::targets::of(isa::avx2)))
-        all.emplace_back(isa::avx2);
-    all.emplace_back(isa::scalar);
+    using dynquant::targets::of, dynquant::targets::has;
+    const auto available = dynquant::targets::of_processor();
+    std::vector<std::optional<dynquant::isa>> all {strongest};
+    auto known = words<std::optional<dynquant::isa>>; // the weakest first
+    std::ranges::reverse(known);
+    for (const auto &[name, limit] : known) {
+        if (!limit || !has(available, of(*limit))) continue;
+        if (!strongest || (limit != strongest && has(of(*strongest), of(*limit)))) all.push_back(limit);
+    }
     return all;
 }
 
