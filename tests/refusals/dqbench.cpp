@@ -38,6 +38,8 @@ auto refused_by(F &&call) {
 
 TEST(dqbench_refusals, layout_refuses_what_is_no_permutation) {
     refused_by(layout::parse)({{"nChw16c", {"given 'nChw16c', with blocks, which dynquant has not"}}});
+    refused_by(layout::parse)({{"aby", {"given 'aby' (did you mean 'abx'?)"}}, {"nchx", {"(did you mean 'nchw'?)"}},
+            {"Any", {"(did you mean 'any'?)"}}});
     for (const std::string text : {"", "aab", "ac", "xbx", "aBx16b", "nchx", "nhw", "Any", "stride:1", "abcdefghijklm"})
         refused_by(layout::parse)({{text, {"expected", "given '" + text + "'"}}});
     refused_by(layout::parse)({{"strides:4x-1", {"given '-1'"}}, {"strides:4x1b", {"given '1b'"}}});
@@ -49,6 +51,8 @@ TEST(dqbench_refusals, layout_refuses_another_rank) {
     };
     refused_for({2, 3})({{"acdb", {"acdb", "rank 4", "rank 2"}}, {"strides:3", {"strides:3", "rank 1", "rank 2"}}});
     refused_for({2, 3, 4})({{"any", {"expected", "given any"}}});
+    refused_for(std::vector<std::int64_t>(13, 1))({{"abx", {"expected rank 0 to 12, given rank 13"}},
+            {"strides:1", {"expected rank 0 to 12, given rank 13"}}});
     refused_for({0, INT64_MAX, 3})({{"abx", {"expected", "63 bits", "given abx"}}});
 }
 
@@ -200,7 +204,21 @@ TEST_F(dqbench_reader_refusals, options_of_benchdnn) {
             {"--reorder --attr-scales=dst:mx:e8m0:1x32", {"write --scales=mx_floor", "given 'dst:mx:e8m0:1x32'"}},
             {"--reorder --attr-scales=src:common", {"expected a value after common"}},
             {"--reorder --attr-scales=src:everywhere:2", {"expected common, host_scalar", "given 'src:everywhere:2'"}},
-            {"--reorder --attr-scales=src:per_dim_1:2", {"given '2'"}},
+            {"--reorder --attr-scales=dst:per_dim_1:0.5",
+                    {"--attr-scales: expected a data type or nothing after per_dim_1, as a value stands after common "
+                     "or "
+                     "host_scalar and dqbench draws others, given 'dst:per_dim_1:0.5'"}},
+            {"--reorder --attr-zero-points=src:2:-1", {"--attr-zero-points: ", "after 2, as", "given 'src:2:-1'"}},
+            {"--reorder --attr-scales=src:per_dim_1:f31:1x2",
+                    {"--attr-scales: expected a data type after per_dim_1, given 'src:per_dim_1:f31:1x2'", "'f32'?"}},
+            {"--reorder --attr-scales=src:common:2:e8m1", {"expected a data type after 2, given 'src:common:2:e8m1'"}},
+            {"--reorder --oflag=rubbish --ddt=s8 4",
+                    {"--oflag: expected s8s8_comp:MASK or zp_comp:MASK, given 'rubbish'"}},
+            {"--reorder --oflag=s8s8_comp:1+zp_comp", {"given 'zp_comp'"}},
+            {"--reorder --oflag=zp_comp:all", {"--oflag: expected an integer from 0", "given 'all'"}},
+            {"--reorder --attr-post-ops=sum+rubbish",
+                    {"--attr-post-ops: expected a kind of post-op, as in sum:0.5, given 'rubbish'"}},
+            {"--reorder --attr-post-ops=sun:0.5", {"given 'sun:0.5'", "'sum'?"}},
             {"--reorder --attr-scales=src:common:2+src0:common:3", {"expected src and dst once each"}},
             {"--reorder --attr-scales=src", {"expected ARG:MASK[:VALUE[:TYPE]]", "given 'src'"}},
             {"--reorder --attr-scales=src:per_tensor:f32:0x4", {"expected groups of 1 or more elements"}},
@@ -297,6 +315,9 @@ TEST_F(dqbench_graph_refusals, what_cannot_be_rewritten_is_refused) {
             {"--op-attrs=7:axes:1", {attributes, "op 7 (Quantize)", "axes"}},
             {"--op-attrs=7:qtype:x", {attributes, "qtype: expected per_tensor, per_channel or per_group", "given 'x'"}},
             {"--op-attrs=7:scales:a", {file, "op 7 'n' (Quantize)", "expected numbers", "given 'a'"}},
+            {"--op-attrs=7:scales:absmax",
+                    {file, "op 7 'n' (Quantize): scales: expected numbers, as in 0.5x0.25, given 'absmax'"}},
+            {"--op-attrs=7:zps:minmax", {"op 7 'n' (Quantize): zps: expected numbers, as in 3x-1, given 'minmax'"}},
     });
 }
 
@@ -356,7 +377,8 @@ TEST_F(dqbench_graph_refusals, huge_tensors_are_refused_or_need_no_memory) {
     refused({
             {sized("1, " + most, one + ", " + zps("1")), {"zps: expected at most 1048576 channels", "given " + most}},
             {sized(most + ", 2", scales("1")), {file, "op 7 'n' (Quantize)"}},
-            {sized("1,1,1,1,1,1,1,1,1,1,1,1,1", scales("1")), {file, "op 7 'n' (Quantize)"}},
+            {sized("1,1,1,1,1,1,1,1,1,1,1,1,1", scales("1")),
+                    {file, "op 7 'n' (Quantize)", "rank 0 to 12, given rank 13"}},
     });
 }
 

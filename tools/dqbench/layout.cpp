@@ -40,6 +40,13 @@ std::string letters_of_name(std::string_view tag) {
     return "";
 }
 
+/// Tags for the search for near spellings.
+std::vector<std::string> frequent_tags() {
+    std::vector<std::string> tags {"abx", "axb", "xba", "any", "nwc", "nhwc", "ndhwc", "hwio", "acdb"};
+    tags.insert(tags.end(), std::begin(row_major_names), std::end(row_major_names));
+    return tags;
+}
+
 bool is_tag(std::string_view tag) {
     if (!letters_of_name(tag).empty()) return true;
     if (is_pattern(tag)) return names_each_once(tag, std::string(letters) + 'x');
@@ -99,15 +106,18 @@ layout layout::parse(std::string_view text) {
     if (text.substr(0, strides_prefix.size()) == strides_prefix)
         parse_dims(text.substr(strides_prefix.size()));
     else if (text != "any" && !is_tag(text))
-        throw usage_error(
-                dynquant::concat("expected a layout such as abcd, acdb, nhwc, abx, axb, any or strides:12x4x1, given '",
-                        text, "'", is_blocked(text) ? ", with blocks, which dynquant has not" : ""));
+        throw usage_error(dynquant::concat(
+                "expected a layout such as abcd, acdb, nhwc, abx, axb, any or strides:12x4x1, given '", text, "'",
+                is_blocked(text) ? ", with blocks, which dynquant has not"
+                                 : dynquant::suggest(std::string(text), frequent_tags())));
     return result;
 }
 
 dynquant::dims layout::strides_for(const dynquant::dims &extents) const {
     if (is_any()) throw usage_error("expected a layout with strides, given any");
     const auto rank = extents.size();
+    if (rank > dynquant::max_rank)
+        throw usage_error(dynquant::concat("expected rank 0 to ", dynquant::max_rank, ", given rank ", rank));
     const auto wrong_rank = [&](std::size_t given) {
         return usage_error(
                 dynquant::concat("layout ", text_, " is for rank ", given, ", the problem is of rank ", rank));

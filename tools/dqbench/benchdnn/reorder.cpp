@@ -44,6 +44,17 @@ void check_zero_points(std::string_view text) {
         if (!attribute.value.empty()) parse_integer(attribute.value, INT32_MIN, INT32_MAX);
 }
 
+/// FLAG:MASK[+...], or empty.
+void check_flags(std::string_view text) {
+    if (text.empty()) return;
+    for (const auto &entry : split(text, '+')) {
+        const auto fields = split(entry, ':');
+        if (fields.size() != 2 || (fields[0] != "s8s8_comp" && fields[0] != "zp_comp"))
+            throw usage_error(concat("expected s8s8_comp:MASK or zp_comp:MASK, given '", entry, "'"));
+        parse_integer(fields[1], 0, INT32_MAX);
+    }
+}
+
 void check_mask(std::string_view text) {
     parse_integer(text, INT32_MIN, INT32_MAX);
 }
@@ -53,7 +64,23 @@ void check_engines(std::string_view text) {
         throw usage_error(concat("expected none, cpu2gpu or gpu2cpu, given '", text, "'"));
 }
 
-void check_nothing(std::string_view) {}
+/// benchdnn's kinds of post-ops.
+constexpr const char *post_ops = "sum dw prelu abs clip clip_v2 clip_v2_dst elu elu_dst exp exp_dst gelu_erf gelu_tanh "
+                                 "hardsigmoid hardswish linear log logistic logistic_dst mish pow relu relu_dst round "
+                                 "soft_relu sqrt sqrt_dst square swish tanh tanh_dst add div eq ge gt le lt max min "
+                                 "mul ne select sub";
+
+/// KIND[:...][+...], or empty. dqbench runs none, so that it does not read what follows a kind.
+void check_post_ops(std::string_view text) {
+    if (text.empty()) return;
+    const auto kinds = split(post_ops, ' ');
+    for (const auto &entry : split(text, '+')) {
+        const auto kind = split(entry, ':').front();
+        if (std::ranges::find(kinds, kind) == kinds.end())
+            throw usage_error(concat(
+                    "expected a kind of post-op, as in sum:0.5, given '", entry, "'", dynquant::suggest(kind, kinds)));
+    }
+}
 
 struct knob {
     const char *name, *otherwise; // the default
@@ -68,11 +95,11 @@ constexpr knob knobs[] = {
         {"stag", "abx", check_tag, true},
         {"dtag", "abx", check_tag, true},
         {"strides", "", check_strides},
-        {"oflag", "", check_nothing},
+        {"oflag", "", check_flags},
         {"cross-engine", "none", check_engines},
         {"attr-scales", "", check_attributes},
         {"attr-zero-points", "", check_zero_points},
-        {"attr-post-ops", "", check_nothing},
+        {"attr-post-ops", "", check_post_ops},
         {"runtime-dim-mask", "0", check_mask},
 };
 
@@ -116,7 +143,16 @@ quantization_attribute parse_attribute(const std::vector<std::string> &fields, s
     if (one && fields.size() < 3) fail(concat("a value after ", result.policy));
     if (one) parse_f32(result.value = fields[2]);
     const std::size_t type = one ? 3 : 2;
-    if (fields.size() > type) parse_word<data_type>(result.type = type_name(fields[type]));
+    if (fields.size() > type) {
+        const auto known = names_of<data_type>();
+        result.type = type_name(fields[type]);
+        if (!one && !fields[type].empty() && fields[type].find_first_not_of("+-.0123456789e") == std::string::npos)
+            fail(concat("a data type or nothing after ", result.policy,
+                    ", as a value stands after common or host_scalar and dqbench draws others"));
+        if (std::ranges::find(known, result.type) == known.end())
+            throw usage_error(concat("expected a data type after ", fields[type - 1], ", given '", entry, "'",
+                    dynquant::suggest(result.type, known)));
+    }
     if (!one && fields.size() > 3) {
         result.groups = parse_dims(fields[3]);
         if (result.groups.empty() || std::ranges::count(result.groups, 0) != 0) fail("groups of 1 or more elements");

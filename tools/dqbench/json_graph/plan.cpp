@@ -81,11 +81,23 @@ std::string pad_with_zeros(std::string zps, std::int64_t count) {
     return zps;
 }
 
+/// A word would be a rule that computes scales.
+void require_numbers(const std::string &name, const std::string &list) {
+    try {
+        for (const auto &value : split(list, 'x'))
+            parse_f32(value);
+    } catch (const usage_error &) {
+        throw usage_error(concat(
+                name, ": expected numbers, as in ", name == "zps" ? "3x-1" : "0.5x0.25", ", given '", list, "'"));
+    }
+}
+
 void add_static_values(const op &o, plan &p) {
     const auto count = parameter_count(o);
     for (const std::string name : {"scales", "zps"}) {
         auto values = value_of(o, name, "");
         if (values.empty()) continue;
+        require_numbers(name, values);
         if (qtype_of(o) == "per_tensor") require_count(name, 1, count_of(values));
         if (name == "zps" && count) values = pad_with_zeros(std::move(values), *count);
         p.options.emplace_back(name, std::move(values));
