@@ -200,7 +200,9 @@ TEST_F(benchdnn_lines, common_options_have_benchdnns_meaning) {
                  row {"--skip-impl=ref --reset 4", plain},
                  // These are what dqbench does.
                  row {"--engine=cpu --cpu-isa-hints=none --mem-check=true --canonical=false --fast-ref=0 4", plain},
-                 row {"--attr-scratchpad=library --attr-acc-mode=strict --attr-dropout= --mode-modifier= 4", plain},
+                 row {"--attr-scratchpad=library --attr-acc-mode=strict --attr-dropout= --mode-modifier= "
+                      "--global-impl= 4",
+                         plain},
                  row {"--memory-kind=usm --attr-rounding-mode=dst:environment 4", plain},
                  row {"--ctx-init=auto --ctx-exe=auto --execution-mode=direct --check-ref-impl=false 4", plain},
          })
