@@ -563,8 +563,87 @@ TEST_F(benchdnn_minibatch, keeps_strides) {
     EXPECT_EQ(repros(one_row, {"--mb=6"}), (lines {quantize_2x8 + name}));
 }
 
-// ---- Two runs
-// --------------------------------------------------------------------------------------------------------
+// ---- oneDNN's documentation ----------------------------------------------------------------------------------------
+
+/// The lines of driver_graph.md. No graph of them has one of the four ops; these have the same ops as oneDNN's files of
+/// their names.
+TEST_F(benchdnn_lines, of_the_documentation_of_graphs_name_the_ops_that_are_not_run) {
+    const auto convolution = op(0, "Convolution", attribute("strides", "s64[]", "[1, 1]"),
+            f32(0, "2, 32, 4, 4") + ", " + f32(1, "64, 32, 1, 1"), f32(2, "2, 64, 4, 4"));
+    const auto relu = op(1, "ReLU", "", f32(2, "2, 64, 4, 4"), f32(3, "2, 64, 4, 4"));
+    const auto sum = op(0, "Add", "", f32(0, "1, 8, 2, 2") + ", " + f32(1, "1, 1, 1, 1"), f32(2, "1, 8, 2, 2"));
+    for (const std::string place : {"inputs/graph/", "inputs/tests/benchdnn/inputs/graph/"})
+        dqbench_reader::write(place + "pattern/f32/conv_post_ops_fusion.json", graph(convolution + ", " + relu));
+    dqbench_reader::write("inputs/graph/op/f32/add.json", graph(sum));
+    dqbench_reader::write("inputs/graph/op/f32/conv_2d.json", graph(convolution));
+
+    const std::string fused = "--case=pattern/f32/conv_post_ops_fusion.json", add = "--case=op/f32/add.json",
+                      conv = "--case=op/f32/conv_2d.json",
+                      five_dims = "--op-attrs=0:strides:1x1x1*pads_begin:0x0x0*pads_end:0x0x0*dilations:1x1x1 ";
+    for (const auto &[line, ops] : {
+                 std::pair {"--mode=P --graph --case=./tests/benchdnn/inputs/graph/pattern/f32/"
+                            "conv_post_ops_fusion.json"
+                                 + std::string(),
+                         "Convolution, ReLU"},
+                 {"--mode=P --graph " + fused, "Convolution, ReLU"},
+                 {"--mode=C --graph --in-shapes=0:2x64x112x112+1:32x64x2x2 " + fused, "Convolution, ReLU"},
+                 {"--mode=C --graph --in-shapes=0:*dcba+1:*dcba " + fused, "Convolution, ReLU"},
+                 {"--mode=C --graph --in-shapes=0:*802816x25088x112x1 " + fused, "Convolution, ReLU"},
+                 {"--mode=C --graph --in-shapes=0:2x64x112x112*dcba+1:32x64x2x2*dcba " + fused, "Convolution, ReLU"},
+                 {"--mode=C --graph --in-shapes=0:2x64x112x112*802816x12544x112x1 " + fused, "Convolution, ReLU"},
+                 {"--mode=C --graph --in-shapes=0:2x64x112x112x112+1:32x64x2x2x2 " + five_dims + fused,
+                         "Convolution, ReLU"},
+                 {"--mode=C --graph --in-shapes=0:2x64x112x112x112*edcba+1:32x64x2x2x2*edcba " + five_dims + fused,
+                         "Convolution, ReLU"},
+                 {"--mode=C --graph --in-shapes=0:- " + add, "Add"},
+                 {"--mode=C --graph --in-shapes=0:0+1:0 " + add, "Add"},
+                 {"--mode=P --graph --op-attrs=,0:strides:4x4 " + conv, "Convolution"},
+                 {"--mode=P -v1 --graph --mb=1,2,3 " + conv, "Convolution"},
+                 {"--mode=C --graph " + conv, "Convolution"},
+         }) {
+        EXPECT_EQ(run(line), lines()) << line;
+        const auto told = notes(line);
+        ASSERT_EQ(told.size(), 1U) << line;
+        EXPECT_TRUE(told[0].ends_with(std::string(".json: not of this family: ") + ops)) << told[0];
+    }
+}
+
+/// The same rewriting of a graph that has one of the four ops.
+TEST_F(benchdnn_lines, of_the_documentation_of_graphs_rewrite_quantize) {
+    dqbench_reader::write("inputs/graph/op/f32/quantize.json",
+            graph(op(7, "Quantize", scales("0.5"), strided(0, "f32", "2, 32, 112, 112", "401408, 12544, 112, 1"),
+                    strided(2, "u8", "2, 32, 112, 112", "401408, 12544, 112, 1"))));
+    const std::string start = "--op=Quantize --dt=f32:f32:undef:u8 --scales=", name = "n\"quantize.json:7\"";
+    const auto half = [&](const std::string &more) { return start + "0.5 " + more + name; };
+    for (const auto &[options, expected] : {
+                 std::pair<std::string, lines> {"--mode=P --graph", {"--mode=P " + half("2x32x112x112")}},
+                 {"--mode=C --graph --in-shapes=0:2x64x112x112", {half("2x64x112x112")}},
+                 {"--mode=C --graph --in-shapes=0:*dcba", {half("--stag=strides:1x2x64x7168 2x32x112x112")}},
+                 {"--mode=C --graph --in-shapes=0:*802816x25088x112x1",
+                         {half("--stag=strides:802816x25088x112x1 2x32x112x112")}},
+                 {"--mode=C --graph --in-shapes=0:2x64x112x112*dcba",
+                         {half("--stag=strides:1x2x128x14336 2x64x112x112")}},
+                 {"--mode=C --graph --in-shapes=0:2x64x112x112*802816x12544x112x1", {half("2x64x112x112")}},
+                 {"--mode=C --graph --in-shapes=0:2x64x112x112x112", {half("2x64x112x112x112")}},
+                 {"--mode=C --graph --in-shapes=0:2x64x112x112x112*edcba",
+                         {half("--stag=strides:1x2x128x14336x1605632 2x64x112x112x112")}},
+                 {"--mode=C --graph --in-shapes=0:-", {half("scalar")}},
+                 {"--mode=C --graph --in-shapes=0:0", {half("0")}},
+                 {"--mode=P --graph --op-attrs=,7:scales:0.25",
+                         {"--mode=P " + half("2x32x112x112"), "--mode=P " + start + "0.25 2x32x112x112" + name}},
+                 {"--mode=P -v1 --graph --mb=1,2,3",
+                         {"--mode=P " + half("1x32x112x112"), "--mode=P " + half("2x32x112x112"),
+                                 "--mode=P " + half("3x32x112x112")}},
+         })
+        EXPECT_EQ(run(options + " --case=op/f32/quantize.json"), expected) << options;
+    dqbench_reader::write("inputs/graph/test_graph_ci", "--case=op/f32/quantize.json");
+    EXPECT_EQ(run("--mode=P --graph --batch=test_graph_ci"), (lines {"--mode=P " + half("2x32x112x112")}));
+    dqbench_reader::expect_refused(words("--mode=P --engine=gpu --graph --batch=test_graph_ci"), "--engine: ");
+    dqbench_reader::write("inputs/inputs/reorder/test_reorder_all", "--ddt=s8 4");
+    EXPECT_EQ(run("--reorder --batch=inputs/reorder/test_reorder_all"), (lines {quantize_s8 + "--scales=1 4"}));
+}
+
+// ---- Two runs ------------------------------------------------------------------------------------------------------
 
 /// Writes one more into the third byte of dst in each run.
 class counting_program : public program {
