@@ -27,6 +27,9 @@ constexpr const char *decided_by_reorder[] = {"op", "dt", "qtype", "axis", "grou
 constexpr const char *decided_by_graph[] = {
         "op", "qtype", "axis", "group", "scales", "zps", "global-scale", "stag", "dtag"};
 
+constexpr const char *graph_decides =
+        "expected options of benchdnn's graph driver after --graph: the graph, --op-attrs and --in-shapes say this";
+
 bool is_one_of(const std::string &word, const auto &names) {
     return std::find(std::begin(names), std::end(names), word) != std::end(names);
 }
@@ -88,6 +91,7 @@ void reader::read_option(const std::string &name, const std::string *value) {
                     name, takes_value ? "=VALUE" : ""));
         return read_command(word, value);
     }
+    if (driver_ == "graph" && benchdnn::reorder::has(word)) throw usage_error(concat(name, ": ", graph_decides));
     if (!word.empty() && !value) benchdnn::refuse_other_drivers(word);
     const auto translated = benchdnn::translate(word, value);
     if (!translated) throw usage_error(concat("unknown option '", name, "'", nearest_option(name)));
@@ -135,9 +139,7 @@ bool reader::read_setting(const std::string &word, const std::string &value) {
                 "--attr-zero-points say this");
     if (driver_ == "reorder" && json_graph::rewrites::has(word))
         throw usage_error("expected --graph before it, given --reorder, which has no such option");
-    if (driver_ == "graph" && is_one_of(word, decided_by_graph))
-        throw usage_error("expected options of benchdnn's graph driver after --graph: the graph, --op-attrs and "
-                          "--in-shapes say this");
+    if (driver_ == "graph" && is_one_of(word, decided_by_graph)) throw usage_error(graph_decides);
     if (word == "tensor-property") note("--tensor-property: no effect: dqbench binds all tensors before each run");
     if (word == "op-kind") note("--op-kind: no effect: dqbench runs none of these ops");
     // oneDNN's batch files have mistakes in lines of other ops, so that read_graph() judges them.
