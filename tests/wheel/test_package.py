@@ -43,8 +43,14 @@ class Wheel(unittest.TestCase):
     def test_the_licences(self):
         found = {n.split(".dist-info/licenses/")[1]: ARCHIVE.read(n) for n in ARCHIVE.namelist()
                  if re.search(r"\.dist-info/licenses/.*[^/]$", n)}
-        wanted = ["LICENSE", "third_party/onnxruntime/LICENSE"]
-        self.assertEqual(found, {name: (ROOT / name).read_bytes() for name in wanted})
+        self.assertEqual(found, {name: (ROOT / name).read_bytes() for name in ("LICENSE", "NOTICE")})
+
+    def test_notice_names_what_is_linked_in(self):
+        library = ARCHIVE.read("onnxruntime_ep_dynquant/libdynquant_onnxruntime.so")
+        notice = (ROOT / "NOTICE").read_bytes()
+        linked = [name for name in (b"libc++abi", b"libunwind") if name in library]
+        self.assertEqual(linked, [b"libc++abi", b"libunwind"] if "manylinux_2_28" in WHEEL.name else [])
+        self.assertEqual([name for name in linked if name not in notice], [])
 
     def test_nothing_tells_where_it_was_built(self):
         for name in ARCHIVE.namelist():
