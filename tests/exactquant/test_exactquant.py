@@ -204,6 +204,41 @@ class Dynamic(unittest.TestCase):
         back = exactquant.from_mxfp8(codes, scale)
         numpy.testing.assert_array_equal(back, (codes.view(ml_dtypes.float8_e4m3fn).astype(F32).reshape(4, 3, 32) * numpy.exp2(exponents)[..., None].astype(F32)).reshape(4, 96))
 
+    def test_types_of_scales_by_preset(self):
+        """Those that whoever wrote the formula stores, of reals and of codes that the preset takes."""
+        wanted = {"nvfp4": "uint8", "onednn_dynamic_fp": "uint8", "ggml_q8_0": "float16", **{f"mx_{rule}": "uint8" for rule in ("floor", "ceil", "even", "rceil")}}
+        for x in (ordinary(2, 32), ordinary(2, 32, dtype=numpy.float16), ordinary(2, 32, dtype=ml_dtypes.bfloat16)):
+            for preset in exactquant.presets():
+                _, scale, _ = exactquant.quantize_dynamic(x, "int8", preset=preset, axis=-1, block_size=16)
+                self.assertEqual(scale.dtype, x.dtype if preset == "torchao_symmetric" else wanted.get(preset, "float32"), preset)
+
+    def test_nvfp4(self):
+        """torchao's formula, of a global scale and of none: scales of E4M3 also where the caller names the preset alone."""
+        x = ordinary(4, 64) * numpy.exp2(RANDOM.integers(-4, 4, (4, 1))).astype(F32)
+        for g in (F32(1), F32(numpy.abs(x).max() / (448 * 6))):
+            blocks = x.reshape(4, 4, 16)
+            expected = numpy.maximum(F32(F32(numpy.abs(blocks).max(-1) / F32(6)) / g), F32(2**-6)).astype(ml_dtypes.float8_e4m3fn)
+            quotients = blocks * (F32(1) / g / expected.astype(F32))[..., None]
+            codes = exactquant.pack(quotients.clip(-6, 6).astype(ml_dtypes.float4_e2m1fn).view(numpy.uint8).reshape(4, 64), "float4_e2m1fn")
+            _, dynamic_scale, _ = dynamic = exactquant.quantize_dynamic(x, "float4_e2m1fn", axis=-1, block_size=16, preset="nvfp4", global_scale=g if g != 1 else None)
+            self.assertEqual(dynamic_scale.dtype, numpy.uint8)
+            for got, scale in (dynamic[:2], exactquant.nvfp4(x, float(g))):
+                numpy.testing.assert_array_equal(scale, expected.view(numpy.uint8))
+                numpy.testing.assert_array_equal(got, codes)
+
+    def test_int8_per_token(self):
+        """Scales of torchao's formula have x's type, and codes are of the scales as stored; vLLM's are float32."""
+        for dtype in (F32, numpy.float16, ml_dtypes.bfloat16):
+            x = ordinary(8, 96, dtype=dtype)
+            most, reals = numpy.abs(x.astype(F32)).max(-1, keepdims=True), x.astype(F32)
+            for preset, expected, low in (("vllm", most / F32(127), -127), ("torchao_symmetric", (most / F32(127.5)).astype(dtype), -128)):
+                codes, scale = exactquant.int8_per_token(x, preset=preset)
+                self.assertEqual(scale.dtype, expected.dtype)
+                numpy.testing.assert_array_equal(scale, expected)
+                product = reals * (F32(1) / expected.astype(F32))
+                numpy.testing.assert_array_equal(codes, numpy.rint(product).clip(low, 127).astype(numpy.int8))
+                numpy.testing.assert_array_equal(exactquant.from_int8_per_token(codes, scale), codes * expected.astype(F32))
+
     def test_nvfp4_inverse(self):
         x = numpy.float32([[0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.5, -1, -1.5, -2, -3, -4, -6, 0]])
         for global_scale in (None, 0.5):

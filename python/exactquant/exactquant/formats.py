@@ -98,8 +98,9 @@ def from_nvfp4(codes: Any, scale: Any, global_scale: float | None = None, *, dty
 
 
 def int8_per_token(x: Any, *, preset: str = "vllm", out: Any = None, threads: int = 0) -> tuple[Any, ...]:
-    """int8 codes of each row, the last dimension, and a scale of float32 for each, of shape (..., 1). preset: "vllm", of
-    dynamic_scaled_int8_quant, -127 to 127; or "torchao_symmetric".
+    """int8 codes of each row, the last dimension, and a scale for each, of shape (..., 1): code = x * (1 / scale), rounded to nearest
+    even. R is the row's largest magnitude. preset: "vllm", dynamic_scaled_int8_quant's: scale = R / 127, of float32; or
+    "torchao_symmetric", Int8Tensor's: scale = max(R / 127.5, 2^-23), of x's type.
 
     >>> import numpy, exactquant
     >>> codes, scale = exactquant.int8_per_token(numpy.float32([[127, -1], [0, 254]]))

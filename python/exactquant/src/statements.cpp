@@ -336,19 +336,25 @@ nb::object compute(quantization &q, array &src, const char *name, nb::handle x, 
 struct preset {
     const char *name;
     dynquant::scale_rule (*rule)();
+    std::optional<data_type> scales; // unless the caller says another; none: as x
 };
 using namespace dynquant::presets;
 using dynquant::scale_rounding;
-constexpr preset all_presets[] = {{"onnx", onnx}, {"onednn_dynamic_quantize", onednn_dynamic_quantize},
-        {"mx_floor", [] { return mx(scale_rounding::floor); }}, {"mx_ceil", [] { return mx(scale_rounding::ceil); }},
-        {"mx_even", [] { return mx(scale_rounding::even); }}, {"mx_rceil", [] { return mx(scale_rounding::rceil); }},
-        {"nvfp4", nvfp4}, {"onednn_dynamic_fp", onednn_dynamic_fp}, {"torchao_symmetric", torchao_symmetric},
-        {"torchao_asymmetric", torchao_asymmetric}, {"ggml_q8_0", ggml_q8_0}, {"vllm", vllm}};
+constexpr preset all_presets[] = {{"onnx", onnx, data_type::f32},
+        {"onednn_dynamic_quantize", onednn_dynamic_quantize, data_type::f32},
+        {"mx_floor", [] { return mx(scale_rounding::floor); }, data_type::f8_e8m0},
+        {"mx_ceil", [] { return mx(scale_rounding::ceil); }, data_type::f8_e8m0},
+        {"mx_even", [] { return mx(scale_rounding::even); }, data_type::f8_e8m0},
+        {"mx_rceil", [] { return mx(scale_rounding::rceil); }, data_type::f8_e8m0},
+        {"nvfp4", nvfp4, data_type::f8_e4m3}, {"onednn_dynamic_fp", onednn_dynamic_fp, data_type::f8_e4m3},
+        {"torchao_symmetric", torchao_symmetric, std::nullopt},
+        {"torchao_asymmetric", torchao_asymmetric, data_type::f32}, {"ggml_q8_0", ggml_q8_0, data_type::f16},
+        {"vllm", vllm, data_type::f32}};
 
-dynquant::scale_rule rule_of_preset(const std::string &name) {
+const preset &preset_of(const std::string &name) {
     std::string names;
     for (const auto &p : all_presets) {
-        if (name == p.name) return p.rule();
+        if (name == p.name) return p;
         names += std::string(names.empty() ? "\"" : ", \"") + p.name + '"';
     }
     refuse("preset: expected one of " + names + ", given \"" + name + "\"");
@@ -377,13 +383,16 @@ nb::tuple quantize_dynamic(nb::handle x, const dynamic_options &options) {
     quantization q;
     q.rule = dynquant::numerics::onnx;
     q.dst.type = type_of(options.dtype, "dtype");
-    q.computed = rule_of_preset(options.preset);
+    const auto &preset = preset_of(options.preset);
+    q.computed = preset.rule();
     const array src(x, "x");
     q.src = src.of;
     const auto [block, extents] = blocks_along(options.shared, src.of.dims);
-    const bool is_mx = q.computed->rounding != scale_rounding::nearest;
-    const auto usual = is_mx ? data_type::f8_e8m0 : data_type::f32;
-    q.scales = {options.scale_dtype.is_none() ? usual : type_of(options.scale_dtype, "scale_dtype"), block, {}};
+    auto scale_dtype = nb::borrow(options.scale_dtype);
+    const auto usual = preset.scales.value_or(src.of.type);
+    q.scales = {scale_dtype.is_none() ? usual : type_of(scale_dtype, "scale_dtype"), block, {}};
+    if (scale_dtype.is_none() && q.scales.type == data_type::bf16) // which NumPy lacks: the type that x has it from
+        scale_dtype = nb::getattr(x, "dtype", nb::none());
     const bool has_zero_points = q.computed->range == dynquant::scale_range::minmax;
     if (has_zero_points) q.zero_points = dynquant::parameter {q.dst.type, block, {}};
     const auto global = global_scale_of(options.global_scale, q);
@@ -407,7 +416,7 @@ nb::tuple quantize_dynamic(nb::handle x, const dynamic_options &options) {
     a.computed_zero_points = to_zero_points ? to_zero_points->data : nullptr;
     run(prepared(q, options.threads), a, src.elements);
     return nb::make_tuple(codes.given_as(options.out, options.dtype, x),
-            as_given(scales, q.scales.type, options.scale_dtype, x),
+            as_given(scales, q.scales.type, scale_dtype, x),
             zero_points.is_none() ? zero_points : as_given(zero_points, q.dst.type, options.dtype, x));
 }
 
