@@ -284,6 +284,23 @@ class Refusals(unittest.TestCase):
         numpy.testing.assert_array_equal(x, 1)
 
 
+    def test_what_cannot_be_right(self):
+        x, refused = ordinary(2, 32), self.refused
+        for preset in sorted({*exactquant.presets(), "vlm"} - {"vllm", "torchao_symmetric"}):  # have zero points, or other scales
+            message = f"preset: expected one of 'vllm', 'torchao_symmetric', given '{preset}'"
+            refused(ValueError, message, exactquant.int8_per_token, x, preset=preset)
+        codes, scale = exactquant.mxfp4(x)
+        for size in (0, -32):
+            message = f"block_size: expected 1 or more, given {size}"
+            for function in (exactquant.mxfp4, exactquant.mxfp6, exactquant.mxfp8):
+                refused(ValueError, message, function, x, block_size=size)
+            refused(ValueError, message, exactquant.from_mxfp4, codes, scale, block_size=size)
+        codes, scale = exactquant.nvfp4(x)
+        for given in (-1, 0, -0.0, 1e-50, float("nan"), float("inf"), numpy.float32(-2), numpy.zeros(1, F32)):
+            message = f"global_scale: expected a number above 0 and finite in float32, given {given}"
+            refused(ValueError, message, exactquant.nvfp4, x, given)
+            refused(ValueError, message, exactquant.from_nvfp4, codes, scale, given)
+
     def test_a_block_larger_than_any_tensor(self):
         """The sum of its size and an extent overflowed: there was no room for the scales that were written."""
         x = ordinary(64, 4)

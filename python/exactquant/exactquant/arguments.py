@@ -14,11 +14,17 @@ def array_of(given: typing.Any, what: str) -> numpy.ndarray:
         raise TypeError(f"{what}: expected an array, given {type(given).__name__}: {error}") from None
 
 
-def whole_number(given: typing.Any, what: str, most: int) -> int:
+def one_of(known: tuple[str, ...], given: typing.Any, what: str) -> str:
+    if not isinstance(given, str) or given not in known:
+        raise ValueError(f"{what}: expected one of {', '.join(map(repr, known))}, given {given!r}")
+    return given
+
+
+def whole_number(given: typing.Any, what: str, most: int, least: int = 0) -> int:
     try:
         number = operator.index(given)
     except TypeError:
         raise TypeError(f"{what}: expected an integer, given {type(given).__name__}") from None
-    if not 0 <= number <= most:
-        raise ValueError(f"{what}: expected 0 or more{'' if number < 0 else f', up to {most}'}, given {number}")
+    if not least <= number <= most:
+        raise ValueError(f"{what}: expected {least} or more{'' if number < least else f', up to {most}'}, given {number}")
     return number

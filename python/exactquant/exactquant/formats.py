@@ -3,6 +3,7 @@
 from typing import Any
 
 from ._core import dequantize, quantize_dynamic
+from .arguments import one_of, whole_number
 
 _MX_RULES = "floor", "ceil", "even", "rceil"
 _ROW = 2**63 - 1  # a block of any row
@@ -10,16 +11,13 @@ _ELEMENTS = {"e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2", "e2m3": "float6_e2m
 
 
 def _mx(x: Any, dtype: str, rule: str, axis: int, block_size: int, out: Any, threads: int) -> tuple[Any, ...]:
-    if not isinstance(rule, str) or rule not in _MX_RULES:
-        raise ValueError(f"rule: expected one of {', '.join(map(repr, _MX_RULES))}, given {rule!r}")
-    codes, scale, _ = quantize_dynamic(x, dtype, axis=axis, block_size=block_size, preset=f"mx_{rule}", out=out, threads=threads)
+    preset, block_size = f"mx_{one_of(_MX_RULES, rule, 'rule')}", whole_number(block_size, "block_size", _ROW, least=1)
+    codes, scale, _ = quantize_dynamic(x, dtype, axis=axis, block_size=block_size, preset=preset, out=out, threads=threads)
     return codes, scale
 
 
 def _element(name: str, *known: str) -> str:
-    if not isinstance(name, str) or name not in known:
-        raise ValueError(f"element: expected one of {', '.join(map(repr, known))}, given {name!r}")
-    return _ELEMENTS[name]
+    return _ELEMENTS[one_of(known, name, "element")]
 
 
 def mxfp8(x: Any, *, element: str = "e4m3", rule: str = "floor", axis: int = -1, block_size: int = 32, out: Any = None, threads: int = 0) -> tuple[Any, ...]:
@@ -54,6 +52,7 @@ def mxfp4(x: Any, *, rule: str = "floor", axis: int = -1, block_size: int = 32, 
 
 
 def _from_mx(codes: Any, scale: Any, q_dtype: str, dtype: Any, axis: int, block_size: int, out: Any, threads: int) -> Any:
+    block_size = whole_number(block_size, "block_size", _ROW, least=1)
     return dequantize(codes, scale, dtype=dtype, axis=axis, block_size=block_size, q_dtype=q_dtype, scale_dtype="float8_e8m0fnu", out=out, threads=threads)
 
 
@@ -107,6 +106,7 @@ def int8_per_token(x: Any, *, preset: str = "vllm", out: Any = None, threads: in
     >>> codes.tolist(), scale.tolist()
     ([[127, -1], [0, 127]], [[1.0], [2.0]])
     """
+    one_of(("vllm", "torchao_symmetric"), preset, "preset")  # others have zero points, or scales of bytes
     codes, scale, _ = quantize_dynamic(x, "int8", axis=-1, block_size=_ROW, preset=preset, out=out, threads=threads)
     return codes, scale
 

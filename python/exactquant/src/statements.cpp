@@ -1,11 +1,16 @@
 #include "statements.hpp"
 
 #include <algorithm>
+#include <cctype>
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <unordered_map>
 
 #include "elements/ceil_div.hpp"
+#include "elements/load_store.hpp"
+#include "elements/table.hpp"
+#include "quantization/rule_types.hpp"
 
 namespace exactquant {
 namespace {
@@ -290,6 +295,8 @@ std::optional<parameter> global_scale_of(nb::handle given, quantization &q) {
     if (given.is_none()) return result;
     result.emplace(given, std::nullopt, data_type::f32, "global_scale");
     if (result->given->elements != 1) refuse("global_scale: expected one, given shape " + text(result->given->of.dims));
+    if (const auto g = dynquant::load(result->given->of.type, result->given->data, 0); !(g > 0 && std::isfinite(g)))
+        refuse("global_scale: expected a number above 0 and finite in float32, given " + shown(given));
     q.second_scales = dynquant::parameter {result->given->of.type, q.src.dims, {}};
     return result;
 }
