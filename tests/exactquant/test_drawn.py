@@ -264,8 +264,8 @@ CALLS: dict[str, tuple[Callable, dict[str, object]]] = {
 }  # fmt: skip
 KNOWN = {"dtype": ("int8", "uint8", "int4", "uint2", "float8_e5m2", "float4_e2m1fn", "float16", "bfloat16", numpy.int8, ml_dtypes.float8_e4m3fn, ml_dtypes.int4),
          "rule": ("onnx", "strict", "any", "even"), "qtype": gguf.TYPES, "preset": exactquant.presets(), "first": ("low", "high")}  # fmt: skip
-# How a message names the argument: by its name, or that in the statement. nanobind lists those of all functions that it looked at.
-NAMED = r"(?:{}|q|src|dst|scales|zps|second scales|numerics|computed\.\w+): expected |[a-z_]+\(\): incompatible function arguments"
+# How a message names the argument: codes are dequantize()'s q. nanobind lists those of all functions that it looked at.
+NAMED = r"(?:{}|q): expected |[a-z_]+\(\): incompatible function arguments"
 
 
 @st.composite

@@ -301,6 +301,23 @@ class Refusals(unittest.TestCase):
             refused(ValueError, message, exactquant.nvfp4, x, given)
             refused(ValueError, message, exactquant.from_nvfp4, codes, scale, given)
 
+    def test_names_as_python_has_them(self):
+        x, refused = ordinary(2, 32), self.refused
+        types = "int8, uint8, int4, uint4, float8_e4m3fn or float8_e5m2"
+        for rule in ("strict", "any"):
+            refused(TypeError, f"dtype: expected data type {types}, given int16", exactquant.quantize, x, 1.0, dtype="int16", rule=rule)
+        reals = "expected data type float32, float16 or bfloat16, given"
+        refused(TypeError, f"dtype: {reals} int8", exactquant.dequantize, numpy.int8([1]), 1.0, dtype="int8")
+        refused(TypeError, f"x: {reals} uint8", exactquant.quantize, numpy.uint8([1]), 1.0, dtype="int8", rule="strict")
+        refused(TypeError, "scale: " + reals + " int8", exactquant.quantize, x, numpy.int8([1]), dtype="int8", rule="strict")
+        dynamic = exactquant.quantize_dynamic
+        refused(TypeError, 'dtype: expected one of int8, int4 for preset "vllm", given uint8', dynamic, x, "uint8", preset="vllm")
+        refused(TypeError, 'dtype: expected one of int8, uint8, int4, uint4 for preset "onnx", given float4_e2m1fn', dynamic, x, "float4_e2m1fn")
+        message = 'scale_dtype: expected float8_e8m0fnu for preset "mx_even", given float32'
+        refused(TypeError, message, dynamic, x, "int8", preset="mx_even", scale_dtype="float32")
+        message = "global_scale: expected none for computed scales of float32, given some of float32"
+        refused(ValueError, message, dynamic, x, "int8", preset="vllm", global_scale=2.0)
+
     def test_a_block_larger_than_any_tensor(self):
         """The sum of its size and an extent overflowed: there was no room for the scales that were written."""
         x = ordinary(64, 4)

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <string_view>
 #include <unordered_map>
 
 #include "elements/ceil_div.hpp"
@@ -202,6 +203,26 @@ class key {
     std::string bytes;
 };
 
+/// A message of the core by the names that arguments and types have in Python.
+std::string as_python_says(std::string_view message, direction dir) {
+    const std::pair<std::string_view, std::string_view> arguments[] = {{"src", dir == direction::quantize ? "x" : "q"},
+            {"dst", "dtype"}, {"scales", "scale"}, {"zps", "zero_point"}, {"second scales", "global_scale"}};
+    const auto end_of_name = std::min(message.find(':'), message.size());
+    auto name = message.substr(0, end_of_name);
+    for (const auto &[core, python] : arguments)
+        if (name == core) name = python;
+    std::string result(name);
+    const auto is_of_word = [](char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0; };
+    for (message.remove_prefix(end_of_name); !message.empty();) {
+        const auto end = static_cast<std::size_t>(std::ranges::find_if_not(message, is_of_word) - message.begin());
+        const auto word = message.substr(0, std::max<std::size_t>(end, 1));
+        const auto *const type = std::ranges::find(dynquant::data_types, word, &dynquant::data_type_traits::name);
+        result += type == std::ranges::end(dynquant::data_types) ? word : name_of(type->type);
+        message.remove_prefix(word.size());
+    }
+    return result;
+}
+
 /// Prepares a statement, or finds it among those that calls have prepared. Holds the interpreter's lock.
 dynquant::operation prepared(const quantization &q, int threads) {
     key k;
@@ -228,7 +249,13 @@ dynquant::operation prepared(const quantization &q, int threads) {
     if (const auto found = table->find(k.bytes); found != table->end()) return found->second;
     dynquant::options options;
     options.threads = threads;
-    auto result = dynquant::prepare(q, options);
+    auto result = [&] {
+        try {
+            return dynquant::prepare(q, options);
+        } catch (const dynquant::error &e) {
+            throw dynquant::error(e.status, as_python_says(e.what(), q.dir));
+        }
+    }();
     if (table->size() >= most) table->clear();
     table->emplace(std::move(k.bytes), result);
     return result;
@@ -367,6 +394,16 @@ const preset &preset_of(const std::string &name) {
     refuse("preset: expected one of " + names + ", given \"" + name + "\"");
 }
 
+void check_taken(const char *what, data_type given, const std::vector<data_type> &taken, const preset &of) {
+    if (std::ranges::count(taken, given) != 0) return;
+    std::string names;
+    for (const auto type : taken)
+        names += std::string(names.empty() ? "" : ", ") + name_of(type);
+    throw nb::type_error((std::string(what) + ": expected " + (taken.size() == 1 ? "" : "one of ") + names
+            + " for preset \"" + of.name + "\", given " + name_of(given))
+                                 .c_str());
+}
+
 } // namespace
 
 nb::object quantize(nb::handle x, nb::handle scale, nb::handle zero_point, const quantize_options &options) {
@@ -407,6 +444,15 @@ nb::tuple quantize_dynamic(nb::handle x, const dynamic_options &options) {
     result codes(options.out, q.dst.type, src.of.dims, "x");
     q.dst = codes.to->of;
     check_apart(*codes.to, src, "x");
+    const auto operation = [&] {
+        try {
+            return prepared(q, options.threads);
+        } catch (const dynquant::error &) { // it names choices of the rule, where callers name a preset
+            check_taken("dtype", q.dst.type, dynquant::dst_types_of(*q.computed), preset);
+            check_taken("scale_dtype", q.scales.type, dynquant::scale_types_of(*q.computed), preset);
+            throw;
+        }
+    }();
     auto scales = make(q.scales.type, extents);
     const array to_scales(scales, "scale", true);
     nb::object zero_points = nb::none();
@@ -421,7 +467,7 @@ nb::tuple quantize_dynamic(nb::handle x, const dynamic_options &options) {
     a.second_scales = global ? global->given->data : nullptr;
     a.computed_scales = to_scales.data;
     a.computed_zero_points = to_zero_points ? to_zero_points->data : nullptr;
-    run(prepared(q, options.threads), a, src.elements);
+    run(operation, a, src.elements);
     return nb::make_tuple(codes.given_as(options.out, options.dtype, x),
             as_given(scales, q.scales.type, scale_dtype, x),
             zero_points.is_none() ? zero_points : as_given(zero_points, q.dst.type, options.dtype, x));
