@@ -95,6 +95,16 @@ class Verification(unittest.TestCase):
             result = json.loads(done.stdout)
             self.assertEqual((result["checked"] >= 100, result["differ"]), (True, []))
 
+    def test_by_one_thread_and_by_three(self):
+        from exactquant import verification
+
+        seen = []
+        exactquant.set_threads(2)
+        with unittest.mock.patch.object(verification, "digests", side_effect=lambda: seen.append(exactquant.get_threads()) or {}):
+            result = exactquant.verify()
+        self.assertEqual((seen, exactquant.get_threads(), len(result["differ"])), ([1, 3], 2, result["checked"]))
+        exactquant.set_threads(0)
+
     def test_another_bit_is_named(self):
         from exactquant import verification
 
