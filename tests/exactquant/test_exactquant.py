@@ -261,6 +261,35 @@ class Dynamic(unittest.TestCase):
             numpy.testing.assert_array_equal(exactquant.from_mxfp6(*exactquant.mxfp6(x, element=element), element=element), x)
 
 
+class Rules(unittest.TestCase):
+    def test_strict_divides(self):
+        """45.5 / 7 is 6.5, and its product with the rounded 1 / 7 above it; the sum with a zero point is rounded to float32."""
+        self.assertEqual(exactquant.quantize(F32([45.5]), 7.0, dtype="int8", rule="strict").tolist(), [6])
+        self.assertGreater(F32(45.5) * (F32(1) / F32(7)), 6.5)
+        x = F32([0.5 + 2**-24])
+        self.assertEqual([exactquant.quantize(x, 1.0, 2, dtype="int8", rule=rule).item() for rule in ("strict", "onnx")], [2, 3])
+
+    def test_even_rounds_the_range(self):
+        """Of E2M1, whose M is 6 = 1.5 * 2^2: 3.4 becomes 3.5, 6.5 becomes 7, 7.5 becomes 8, and 7.5 and 6.5 exceed M."""
+        for most, exponents in ((3.4, (-1, 0, -1, 0)), (6.5, (0, 1, 0, 1)), (7.5, (0, 1, 1, 1))):
+            x = numpy.full((1, 32), most, F32)
+            got = tuple(exactquant.mxfp4(x, rule=rule)[1].item() - 127 for rule in ("floor", "ceil", "even", "rceil"))
+            self.assertEqual(got, exponents, most)
+
+    def test_a_number_as_scale_is_float32(self):
+        x = ordinary(64, 64, dtype=numpy.float16)
+        got = exactquant.quantize(x, 0.037, dtype="int8")
+        numpy.testing.assert_array_equal(got, codes_of(x, F32(0.037), 0, numpy.int8))
+
+
+class Documented(unittest.TestCase):
+    def test_every_function_has_an_example(self):
+        for module in (exactquant, exactquant.gguf):
+            for name in getattr(module, "__all__", ("quantize", "dequantize")):
+                if callable(function := getattr(module, name)):
+                    self.assertIn(">>> ", function.__doc__ or "", name)
+
+
 class Refusals(unittest.TestCase):
     def refused(self, kind: type, message: str, function, *args, **options) -> None:
         with self.assertRaises(kind) as caught:
@@ -424,7 +453,7 @@ class Threads(unittest.TestCase):
 def load_tests(loader, tests, pattern):
     for name in ("exactquant", *(f"exactquant.{part}" for part in ("formats", "gguf", "layouts", "measures", "packing", "verification"))):
         tests.addTests(doctest.DocTestSuite(importlib.import_module(name)))
-    for function in (exactquant.quantize, exactquant.dequantize, exactquant.quantize_dynamic):  # of the module, where doctest looks not
+    for function in (exactquant.quantize, exactquant.dequantize, exactquant.quantize_dynamic, exactquant.presets, exactquant.set_threads, exactquant.get_threads):  # of the module, where doctest looks not
         examples = doctest.DocTestParser().get_doctest(function.__doc__, {}, function.__name__, None, None)
         assert examples.examples, function
         tests.addTest(doctest.DocTestCase(examples))

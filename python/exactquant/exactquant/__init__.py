@@ -1,8 +1,9 @@
 """Exact and fast quantization of tensors on CPUs.
 
 Arrays are NumPy's, torch's, or anything that has ``__dlpack__`` or ``__array_interface__``; none is copied. x has elements of
-float32, float16 or bfloat16, in any order that strides of 0 or more describe. Results have the bits that the formulas below say,
-on every processor and by every number of threads.
+float32, float16 or bfloat16, in any order that strides of 0 or more describe. ``gguf`` takes NumPy's alone, of any floats, and copies
+what is not dense float32. Results have the bits that the formulas below say, on every processor and by every number of threads, but
+for quantize()'s rule="any". quantize(), dequantize() and quantize_dynamic() stand under DATA, at the end.
 
 Types of codes are named as ml_dtypes names them: int8, uint8, int16, uint16, int32, uint32, int4, uint4, int2, uint2,
 float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu, float6_e2m3fn, float6_e3m2fn, float4_e2m1fn. NumPy

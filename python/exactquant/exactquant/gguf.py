@@ -107,6 +107,10 @@ def quantize(data: numpy.ndarray, qtype: typing.Any, *, out: numpy.ndarray | Non
 
     data: float32, dense; other floats and orders are copied first. qtype: a name, or gguf.GGMLQuantizationType's member. out: takes the
     result. threads: of blocks, at most so many; 0: as set_threads() says. F32 and F16 give arrays of float32 and float16, as in gguf.
+
+    >>> import numpy, exactquant
+    >>> exactquant.gguf.quantize(numpy.full(32, 127, numpy.float32), "Q8_0")[:4].tolist()  # 1.0 of float16, two codes
+    [0, 60, 127, 127]
     """
     name = _name_of(qtype, quantizes=True)
     data, threads = array_of(data, "data"), whole_number(threads, "threads", 2**31 - 1)
@@ -123,7 +127,12 @@ def quantize(data: numpy.ndarray, qtype: typing.Any, *, out: numpy.ndarray | Non
 
 
 def dequantize(data: numpy.ndarray, qtype: typing.Any, *, out: numpy.ndarray | None = None, threads: int = 0) -> numpy.ndarray:
-    """The float32 elements of blocks: the inverse of quantize(). data: any type, of which the bytes count, shape (..., bytes)."""
+    """The float32 elements of blocks: the inverse of quantize(). data: any type, of which the bytes count, shape (..., bytes).
+
+    >>> import numpy, exactquant
+    >>> exactquant.gguf.dequantize(numpy.uint8([0, 60] + [127] * 32), "Q8_0")[:2].tolist()
+    [127.0, 127.0]
+    """
     name = _name_of(qtype, quantizes=False)
     data, threads = array_of(data, "data"), whole_number(threads, "threads", 2**31 - 1)
     if data.dtype.hasobject:

@@ -100,7 +100,7 @@ NB_MODULE(_core, m) {
         ggml::dequantize(type, reinterpret_cast<const std::uint8_t *>(from.data), from.elements / type.bytes,
                 reinterpret_cast<float *>(to.data), threads);
     });
-    m.def("presets", presets);
+    m.def("presets", presets, presets_docstring);
     m.def("best_isa", [] { return dynquant::to_string(dynquant::best_isa()); });
     m.def(
             "set_threads",
@@ -109,8 +109,8 @@ NB_MODULE(_core, m) {
                     throw nb::value_error(("count: expected 0 or more, given " + std::to_string(count)).c_str());
                 set_threads(count);
             },
-            nb::arg("count"));
-    m.def("get_threads", get_threads);
+            nb::arg("count"), set_threads_docstring);
+    m.def("get_threads", get_threads, get_threads_docstring);
 }
 
 } // namespace exactquant
