@@ -18,8 +18,8 @@ struct graph_around_layers {
     std::vector<size_t> others;                              // ops of layers whose Wildcards are no partition
 };
 
-/// Nothing if no op is of a layer that dynquant takes, or if the environment forces a kernel other than the native one or
-/// is wrong. Takes:
+/// Nothing if no op is of a layer that dynquant takes, or if the environment forces a kernel other than the native one
+/// or is wrong. Takes:
 /// - what has a dynamic Dequantize, and what oneDNN does not fuse;
 /// - what oneDNN fuses and gets wrong: its fused products take the first zero point for all, and without VNNI saturate.
 /// given: a finalized and filtered graph of the ops, which are in an order in which they can run. Reports each op of
