@@ -122,6 +122,8 @@ TEST_F(benchdnn_lines, reorders_that_quantize_nothing_say_so) {
                  row {"--sdt=s8 --ddt=u8 --stag=ncw,nwc --dtag=ncw,nwc --attr-scales=src:common:2.5 2x8x8",
                          {s8_to_u8, s8_to_u8, s8_to_u8, s8_to_u8}},
                  row {"4", {"reorder: f32 to f32" + no_quantization}},
+                 row {"--ddt=e8m0,f4_e3m0 4",
+                         {"reorder: f32 to e8m0" + no_quantization, "reorder: f32 to f4_e3m0" + no_quantization}},
                  row {"--ddt=s32 4", {"reorder: f32 to s32" + no_quantization}},
                  row {"--sdt=f64 --ddt=s8 4", {"reorder: f64 to s8" + no_quantization}},
                  row {"--ddt=s8 --oflag=zp_comp:1 4", {"reorder: --oflag=zp_comp:1: compensation"}},

@@ -201,9 +201,13 @@ TEST_F(dqbench_reader_refusals, options_of_benchdnn) {
             {"--reorder --runtime-dim-mask=all", {"--runtime-dim-mask: expected an integer"}},
             {"--reorder --attr-scales=wei:common:2", {"expected attributes of src or dst, given 'wei:common:2'"}},
             {"--reorder --attr-scales=src:per_oc", {"expected per_dim_0 or per_dim_1", "given 'src:per_oc'"}},
-            {"--reorder --attr-scales=dst:mx:e8m0:1x32", {"write --scales=mx_floor", "given 'dst:mx:e8m0:1x32'"}},
+            {"--reorder --attr-zero-points=dst:mx:e8m0:1x32",
+                    {"--attr-zero-points: expected another mask than that of computed scales, "
+                     "given 'dst:mx:e8m0:1x32'"}},
             {"--reorder --attr-scales=src:common", {"expected a value after common"}},
-            {"--reorder --attr-scales=src:everywhere:2", {"expected common, host_scalar", "given 'src:everywhere:2'"}},
+            {"--reorder --attr-scales=src:everywhere:2",
+                    {"expected common, host_scalar, per_dim_0, per_dim_1, per_dim_2, per_dim_3, per_dim_01, per_ocic, "
+                     "per_tensor or the number of a mask, given 'src:everywhere:2'"}},
             {"--reorder --attr-scales=dst:per_dim_1:0.5",
                     {"--attr-scales: expected a data type or nothing after per_dim_1, as a value stands after common "
                      "or "
@@ -234,6 +238,34 @@ TEST_F(dqbench_reader_refusals, a_rule_of_scales_beside_another_rounding) {
     expect_refused({"--scales=absmax", "--rule=onnx,onednn", "4x4"}, "expected --rule=onnx, given --rule=onednn");
     EXPECT_EQ(read({"--scales=absmax", "4x4"}),
             (lines {"--api=direct --op=DynamicQuantize --dt=f32:f32:undef:s8 --rule=onnx --scales=absmax 4x4"}));
+}
+
+/// oneDNN's matmul and reorder compute such scales; dqbench has options of its own for them.
+TEST_F(dqbench_reader_refusals, computed_scales_of_a_reorder_run_with_the_options_that_the_message_offers) {
+    for (const auto &[options, offered] : {
+                 std::pair<std::string, std::string> {"--ddt=f4_e2m1 --attr-scales=dst:dynamic_fp:f8_e4m3:1x16",
+                         "--scales=onednn_dynamic_fp --dt=f32:f8_e4m3:undef:f4_e2m1 --qtype=per_group --group=1x16"},
+                 {"--sdt=bf16 --ddt=f8_e5m2 --attr-scales=dst:mx:e8m0:1x8",
+                         "--scales=mx_floor --dt=bf16:f8_e8m0:undef:f8_e5m2 --qtype=per_group --group=1x8"},
+                 // Types that the rule has not, and none.
+                 {"--ddt=u8 --attr-scales=dst:mx",
+                         "--scales=mx_floor --dt=f32:f8_e8m0:undef:f8_e4m3 --qtype=per_group --group=1x32"},
+                 {"--sdt=s8 --attr-scales=dst:dynamic_fp:e8m0",
+                         "--scales=onednn_dynamic_fp --dt=f32:f8_e4m3:undef:f4_e2m1 --qtype=per_group --group=1x16"},
+                 {"--ddt=s8 --attr-scales=dst:dynamic_fp:f16:2x4",
+                         "--scales=onednn_dynamic_fp --dt=f32:f16:undef:s8 --qtype=per_group --group=2x4"},
+         }) {
+        auto line = split("--reorder " + options, ' ');
+        line.emplace_back("64x64");
+        expect_refused(line,
+                "--attr-scales: expected scales that are given; for computed ones write " + offered
+                        + " in place of --reorder and its options, given 'dst:");
+        auto arguments = split("--mode=R " + offered, ' ');
+        arguments.emplace_back("64x64");
+        phase_times times;
+        const auto changed = run_case(jobs_of(arguments).at(0).what, times);
+        EXPECT_EQ(changed.state, case_state::executed) << offered << ": " << changed.reason;
+    }
 }
 
 /// What runs a case that the library refuses is found by trying, and is enough.

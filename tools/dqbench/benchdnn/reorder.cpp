@@ -18,9 +18,29 @@ using choice = std::map<std::string, std::string>; // a value of each option
 
 // ---- Options ---------------------------------------------------------------------------------------------------
 
+/// dqbench's name of a type of benchdnn.
+std::string type_name(const std::string &type) {
+    return type == "e8m0" ? "f8_e8m0" : type;
+}
+
+/// A mask by which each run computes the scales: dqbench's rule, and what it takes where the reorder has other types.
+struct computing_mask {
+    const char *policy, *rule, *scale_type, *ddt, *group;
+};
+constexpr computing_mask computing_masks[] = {
+        {"mx", "mx_floor", "f8_e8m0", "f8_e4m3", "1x32"},
+        {"dynamic_fp", "onednn_dynamic_fp", "f8_e4m3", "f4_e2m1", "1x16"},
+};
+
+/// The row of a policy; null: the scales are given.
+const computing_mask *find_computing(std::string_view policy) {
+    const auto *const found = std::ranges::find(computing_masks, policy, &computing_mask::policy);
+    return found == std::end(computing_masks) ? nullptr : found;
+}
+
 /// oneDNN's types that no operator here has are in no row of data_types.
 void check_type(std::string_view text) {
-    if (text != "f64") parse_word<data_type>(text);
+    if (text != "f64" && text != "f4_e3m0") parse_word<data_type>(type_name(std::string(text)));
 }
 
 void check_tag(std::string_view text) {
@@ -40,8 +60,11 @@ void check_attributes(std::string_view text) {
 }
 
 void check_zero_points(std::string_view text) {
-    for (const auto &[arg, attribute] : parse_attributes(text))
+    for (const auto &[arg, attribute] : parse_attributes(text)) {
+        if (find_computing(attribute.policy))
+            throw usage_error(concat("expected another mask than that of computed scales, given '", text, "'"));
         if (!attribute.value.empty()) parse_integer(attribute.value, INT32_MIN, INT32_MAX);
+    }
 }
 
 /// FLAG:MASK[+...], or empty.
@@ -123,11 +146,6 @@ bool has_one_value(const std::string &policy) {
     return mask_of(policy, 1) == 0;
 }
 
-/// dqbench's name of a type of benchdnn.
-std::string type_name(const std::string &type) {
-    return type == "e8m0" ? "f8_e8m0" : type;
-}
-
 quantization_attribute parse_attribute(const std::vector<std::string> &fields, std::string_view entry) {
     const auto fail = [&](const std::string &expected) {
         throw usage_error(concat("expected ", expected, ", given '", entry, "'"));
@@ -135,10 +153,9 @@ quantization_attribute parse_attribute(const std::vector<std::string> &fields, s
     if (fields.size() < 2 || fields.size() > 4) fail("ARG:MASK[:VALUE[:TYPE]] or ARG:MASK[:TYPE[:GROUPS]]");
     quantization_attribute result {fields[1], {}, {}};
     if (result.policy == "per_oc") fail("per_dim_0 or per_dim_1, as per_oc may be either for a reorder");
-    if (result.policy == "mx" || result.policy == "dynamic_fp")
-        fail("scales that are given; for computed ones write --scales=mx_floor or nvfp4 in place of --reorder");
-    if (!mask_of(result.policy, 1))
-        fail("common, host_scalar, per_dim_N, per_dim_01, per_tensor or the number of a mask");
+    if (!mask_of(result.policy, 1) && !find_computing(result.policy))
+        fail("common, host_scalar, per_dim_0, per_dim_1, per_dim_2, per_dim_3, per_dim_01, per_ocic, per_tensor or the "
+             "number of a mask");
     const bool one = has_one_value(result.policy);
     if (one && fields.size() < 3) fail(concat("a value after ", result.policy));
     if (one) parse_f32(result.value = fields[2]);
@@ -252,7 +269,26 @@ void add_layouts(const choice &c, json_graph::plan &p) {
     }
 }
 
+/// Throws usage_error for scales that each run computes: the message tells dqbench's own options, with the types and
+/// the group of the reorder where the rule takes them.
+void refuse_computed_scales(const choice &c) {
+    for (const auto &[arg, given] : parse_attributes(c.at("attr-scales"))) {
+        const auto *const computing = find_computing(given.policy);
+        if (!computing) continue;
+        const auto &sdt = c.at("sdt"), &ddt = c.at("ddt");
+        const bool takes_ddt = is_small_float(ddt) || is_one_of(ddt, {"s8", "s4"});
+        const bool takes_type = given.policy == "dynamic_fp" && is_float(given.type);
+        throw usage_error(concat(
+                "--attr-scales: expected scales that are given; for computed ones write --scales=", computing->rule,
+                " --dt=", is_float(sdt) ? sdt : "f32", ':', takes_type ? given.type : computing->scale_type,
+                ":undef:", takes_ddt ? ddt : computing->ddt, " --qtype=per_group --group=",
+                given.groups.empty() ? computing->group : dynquant::to_string(given.groups),
+                " in place of --reorder and its options, given '", arg, ':', given.policy, '\''));
+    }
+}
+
 json_graph::plan plan_of(const choice &c, const problem &prb) {
+    refuse_computed_scales(c);
     json_graph::plan p {"reorder", {}, to_string(prb), unsupported_value(c)};
     if (!p.unsupported.empty()) return p;
     const auto &sdt = c.at("sdt"), &ddt = c.at("ddt");
