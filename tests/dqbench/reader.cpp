@@ -54,6 +54,26 @@ TEST_F(dqbench_reader, batch_files_are_found_beside_the_including_file_and_among
     EXPECT_EQ(read({"--batch=" + outer, "--batch=inner"}), (lines {plain + "1", plain + "3", plain + "2"}));
 }
 
+/// benchdnn's documentation writes inputs/ before its folders.
+TEST_F(dqbench_reader, files_are_searched_without_inputs_before_them_and_last_among_dqbenchs_own) {
+    write("inputs/reorder/all", "1");
+    write("own/all", "2");
+    write("own/smoke", "3");
+    const auto repros = [&](const lines &arguments) {
+        reader input(folder / "inputs", folder / "own");
+        input.read_arguments(arguments);
+        lines all;
+        for (const auto &each : input.jobs())
+            all.push_back(repro(each));
+        return all;
+    };
+    EXPECT_EQ(repros({"--batch=inputs/reorder/all", "--batch=smoke"}), (lines {plain + "1", plain + "3"}));
+    EXPECT_EQ(repros({"--reorder", "--ddt=s8", "--batch=all"}), (lines {plain + "--scales=1 1"}));
+    expect_usage_error([&] { repros({"--batch=smoek"}); },
+            "there is no smoek, nor " + (folder / "inputs/smoek").string() + ", nor " + (folder / "own/smoek").string()
+                    + " (did you mean 'smoke'?)");
+}
+
 TEST_F(dqbench_reader, one_file_may_be_included_twice) {
     write("inputs/shapes", "1 2");
     write("inputs/all", "--batch=shapes --stag=axb --batch=shapes");

@@ -92,6 +92,9 @@ TEST_F(dqbench_as_benchdnn, batch_files_are_found_in_the_folder_of_the_driver) {
     const auto out = succeed("--reorder --batch=all", "DQBENCH_INPUTS=inputs");
     EXPECT_TRUE(contains(out, "tests:2 passed:1 skipped:1 "));
     expect_refused("--graph --batch=all", "batch file 'all' was not found");
+    // dqbench's own files stay.
+    EXPECT_TRUE(contains(succeed("--mode=L --batch=test_smoke", "DQBENCH_INPUTS=inputs"), "0:LISTED "));
+    EXPECT_TRUE(contains(succeed("layers --case=layers/linear_by_row.json", "DQBENCH_INPUTS=inputs"), "PASSED"));
 }
 
 } // namespace

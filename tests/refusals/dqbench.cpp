@@ -324,6 +324,7 @@ TEST_F(dqbench_reader_refusals, batch_files) {
             {in("a"), {in("b") + ":3:", "'" + in("a") + "' includes itself"}},
             {folder.string(), {"'" + folder.string() + "'", "directory"}},
             {"nowhere", {"'nowhere' was not found"}},
+            {in("outr"), {"'" + in("outr") + "' was not found", "(did you mean 'outer'?)"}},
             {"", {"cannot read batch file"}},
     });
 }
@@ -416,10 +417,13 @@ TEST_F(dqbench_graph_refusals, huge_tensors_are_refused_or_need_no_memory) {
 
 TEST_F(dqbench_graph_refusals, files_that_cannot_be_read_are_refused) {
     const auto here = folder.string();
+    dqbench_reader::write("dynamicdq_s4.json", "{}");
     const auto refused = refused_by([&](auto &path) { reader(folder).read_arguments({"--case=" + path}); });
     refused({
             {"nowhere", {"'nowhere' was not found", (folder / "nowhere").string()}},
             {here, {"'" + here + "'", "directory"}},
+            {here + "/dynamicdq_s4", {"was not found", "(did you mean 'dynamicdq_s4.json'?)"}},
+            {here + "/dynamicd_s4.json", {"was not found", "(did you mean 'dynamicdq_s4.json'?)"}},
             {"/dev/zero", {"'/dev/zero'", "expected at most 67108864 bytes"}}, // endless
     });
     refused_by([&](auto &content) { jobs(content); })({

@@ -32,8 +32,8 @@ of an option are words, the first is the default; --mode's default is C.
 constexpr const char *commands =
         R"(  --reset                       back to the defaults of the options marked with *
   --batch=FILE                  read options and problems from FILE, which is looked for beside the
-                                file that names it and then in benchdnn_inputs/ (or, if that is set,
-                                in $DQBENCH_INPUTS). # begins a comment
+                                file that names it, then in $DQBENCH_INPUTS, if that is set, and then
+                                in benchdnn_inputs/. # begins a comment
   --case=FILE                   run each DynamicQuantize, DynamicDequantize, Quantize and Dequantize of a
                                 oneDNN Graph in JSON, looked for as batch files are
   --graph, --reorder            benchdnn's drivers: --graph says that --dt changes types of graphs; after

@@ -29,9 +29,8 @@ namespace {
 
 using namespace dqbench;
 
-/// The first of $DQBENCH_INPUTS, the folder installed with this program and the folder in the source tree.
-std::filesystem::path inputs_folder() {
-    if (const char *given = std::getenv("DQBENCH_INPUTS"); given && *given) return given;
+/// The folder installed with this program, else the one in the source tree.
+std::filesystem::path own_inputs() {
     std::error_code unknown;
     const auto program = std::filesystem::read_symlink("/proc/self/exe", unknown);
     if (unknown) return DQBENCH_INPUTS_FOLDER;
@@ -39,10 +38,18 @@ std::filesystem::path inputs_folder() {
     return std::filesystem::is_directory(installed, unknown) ? installed.string() : DQBENCH_INPUTS_FOLDER;
 }
 
+/// $DQBENCH_INPUTS, if it is set, and dqbench's own folder.
+std::vector<std::filesystem::path> inputs_folders() {
+    const char *given = std::getenv("DQBENCH_INPUTS");
+    if (given && *given) return {given, own_inputs()};
+    return {own_inputs()};
+}
+
 int run(int argc, char **argv) {
     if (argc > 1 && std::string_view(argv[1]) == "verify") return verify::run(argc - 1, argv + 1);
-    if (argc > 1 && std::string_view(argv[1]) == "layers") return layers::run(argc - 1, argv + 1, inputs_folder());
-    reader input(inputs_folder());
+    const auto folders = inputs_folders();
+    if (argc > 1 && std::string_view(argv[1]) == "layers") return layers::run(argc - 1, argv + 1, folders);
+    reader input(folders.front(), folders.back());
     input.read_arguments({argv + 1, argv + argc});
     if (input.help()) {
         std::fputs(help_text().c_str(), stdout);

@@ -47,6 +47,23 @@ std::string nearest_option(const std::string &name) {
     return dynquant::suggest(name, known);
 }
 
+/// A hint at a file of nearly that name in the same folder, perhaps with .json after it.
+std::string nearest_file(const std::filesystem::path &file) {
+    std::error_code failure;
+    std::vector<std::string> known, without_extension;
+    const auto folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+    for (const auto &entry : std::filesystem::directory_iterator(folder, failure)) {
+        known.push_back(entry.path().filename().string());
+        without_extension.push_back(entry.path().stem().string());
+    }
+    if (file.has_extension()) return dynquant::suggest(file.filename().string(), known);
+    const auto hint = dynquant::suggest(file.filename().string(), without_extension);
+    for (std::size_t i = 0; i < known.size(); ++i)
+        if (hint.find(concat('\'', without_extension[i], '\'')) != hint.npos)
+            return concat(" (did you mean '", known[i], "'?)");
+    return "";
+}
+
 bool has_one_of_the_four(const json_graph::graph &g) {
     return std::ranges::any_of(g.ops, [](const json_graph::op &each) { return each.supported_kind.has_value(); });
 }
@@ -276,17 +293,21 @@ void reader::add_plan(const json_graph::graph &g, const json_graph::plan &p) {
 
 std::filesystem::path reader::find_input(const char *kind, const std::string &name) const {
     const auto beside = including_.empty() ? std::filesystem::path() : including_.back().parent_path();
-    std::string tried;
-    std::vector<std::filesystem::path> folders {beside, inputs_};
-    if (!driver_.empty()) folders.push_back(inputs_ / driver_);
-    for (const auto &folder : folders) {
+    std::string tried, nearest;
+    std::vector<std::filesystem::path> files {beside / name, inputs_ / name};
+    if (!driver_.empty()) files.push_back(inputs_ / driver_ / name);
+    constexpr std::string_view documented = "inputs/"; // benchdnn's pages write inputs/reorder/test_reorder_all
+    if (name.starts_with(documented)) files.push_back(inputs_ / name.substr(documented.size()));
+    if (!own_.empty() && own_ != inputs_) files.push_back(own_ / name);
+    for (const auto &file : files) {
         std::error_code failure;
-        const auto file = folder / name, canonical = std::filesystem::weakly_canonical(file, failure);
+        const auto canonical = std::filesystem::weakly_canonical(file, failure);
         if (!failure && std::filesystem::exists(canonical, failure)) return canonical;
         if (std::filesystem::exists(file, failure)) return file; // a pipe of the shell, whose link names no file
-        tried += concat(tried.empty() ? "" : ", nor ", (folder / name).string());
+        tried += concat(tried.empty() ? "" : ", nor ", file.string());
+        if (nearest.empty()) nearest = nearest_file(file);
     }
-    throw usage_error(concat(kind, " file '", name, "' was not found: there is no ", tried));
+    throw usage_error(concat(kind, " file '", name, "' was not found: there is no ", tried, nearest));
 }
 
 } // namespace dqbench

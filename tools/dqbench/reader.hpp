@@ -31,9 +31,10 @@ std::string repro(const job &j);
 
 class reader {
   public:
-    /// inputs: the folder of batch files that are not beside the file that names them.
-    explicit reader(std::filesystem::path inputs)
-        : inputs_(std::move(inputs)) {}
+    /// inputs: the folder of files that are not beside the file that names them; own: the one that is searched last.
+    explicit reader(std::filesystem::path inputs, std::filesystem::path own = {})
+        : inputs_(std::move(inputs))
+        , own_(std::move(own)) {}
 
     /// Reads the arguments in order. Throws usage_error with the place.
     void read_arguments(const std::vector<std::string> &arguments);
@@ -68,7 +69,7 @@ class reader {
     void note(const std::string &text);
     std::filesystem::path find_input(const char *kind, const std::string &name) const;
 
-    std::filesystem::path inputs_;
+    std::filesystem::path inputs_, own_;
     std::vector<std::filesystem::path> including_; // batch files being read, outermost first
     settings settings_;
     json_graph::rewrites rewrites_;

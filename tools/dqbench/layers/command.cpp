@@ -387,17 +387,20 @@ class runner {
     bool has_header_ = false;
 };
 
-std::string find_file(const std::string &name, const std::filesystem::path &inputs) {
-    for (const auto &path : {std::filesystem::path(name), inputs / name}) {
-        std::error_code failure;
-        if (std::filesystem::is_regular_file(path, failure)) return path.string();
+std::string find_file(const std::string &name, const std::vector<std::filesystem::path> &inputs) {
+    std::error_code failure;
+    if (std::filesystem::is_regular_file(name, failure)) return name;
+    std::string tried;
+    for (const auto &folder : inputs) {
+        if (std::filesystem::is_regular_file(folder / name, failure)) return (folder / name).string();
+        tried += concat(", nor ", (folder / name).string());
     }
-    throw usage_error(concat("layers: --case: there is no file '", name, "', nor ", (inputs / name).string()));
+    throw usage_error(concat("layers: --case: there is no file '", name, "'", tried));
 }
 
 } // namespace
 
-int run(int argc, char **argv, const std::filesystem::path &inputs) {
+int run(int argc, char **argv, const std::vector<std::filesystem::path> &inputs) {
     std::string help;
     const auto given = parse(argc, argv, help);
     if (!help.empty()) {

@@ -2,11 +2,12 @@
 #pragma once
 
 #include <filesystem>
+#include <vector>
 
 namespace dqbench::layers {
 
-/// argv[0] is "layers"; inputs: where files are that are not found as they are named. Returns an exit status: success,
+/// argv[0] is "layers"; inputs: folders of files that are not found as they are named. Returns an exit status: success,
 /// or failure where a result is wrong. Throws usage_error.
-int run(int argc, char **argv, const std::filesystem::path &inputs);
+int run(int argc, char **argv, const std::vector<std::filesystem::path> &inputs);
 
 } // namespace dqbench::layers
