@@ -123,6 +123,25 @@ TEST_F(dqbench_reader, counts_problems_and_sees_help) {
     EXPECT_TRUE(input.help());
 }
 
+/// An option holds for the problems after it, so that the last ones may be lost.
+TEST_F(dqbench_reader, tells_what_has_no_effect) {
+    const auto notes = [&](const lines &arguments) {
+        reader input(folder);
+        input.read_arguments(arguments);
+        return input.notes();
+    };
+    EXPECT_EQ(notes({"--mode=L", "4", "--mode=C", "5", "-v1", "--start=1", "--summary=impl"}), lines {});
+    EXPECT_EQ(notes({"4", "--mode=L", "-v1", "--max-ms-per-prb=100"}),
+            (lines {"no problem is after --mode=L --max-ms-per-prb=100: no effect, as an option holds for the problems "
+                    "after it"}));
+    const auto file = write("batch", "4 --reorder --ddt=s8 --match=x");
+    EXPECT_EQ(notes({"--batch=" + file}),
+            (lines {"no problem is after --ddt=s8 --match=x: no effect, as an option holds for the problems after "
+                    "it"}));
+    EXPECT_EQ(notes({"--match=nothing", "4"}), (lines {"no case matched --match=nothing"}));
+    EXPECT_EQ(notes({"--match=4", "4", "5"}), lines {});
+}
+
 TEST_F(dqbench_reader, perf_template_stays_over_reset) {
     reader input(folder);
     input.read_arguments({"--perf-template=%op%", "--reset", "4", "--perf-template=%desc%", "5"});
@@ -144,6 +163,16 @@ TEST_F(dqbench_graph, ops_become_options_and_a_problem) {
             (lines {"--op=DynamicQuantize --dt=f32:f32:s8:u8 --qtype=per_channel --axis=-2 2x3n\"g.json:1\""}));
     EXPECT_EQ(repros(graph(op(2, "DynamicDequantize", "", y + ", " + strided(5, "f32", "", ""), x))),
             (lines {"--op=DynamicDequantize --dt=u8:f32:undef:f32 2x3n\"g.json:2\""}));
+}
+
+/// benchdnn's line of a graph has --case.
+TEST_F(dqbench_graph, a_pattern_is_searched_in_the_line_of_the_graph) {
+    const auto expected = repros(graph(quantize));
+    EXPECT_EQ(expected.size(), 1U);
+    EXPECT_EQ(repros(graph(quantize), {"--match=case=.*g[.]json$"}), expected);
+    EXPECT_EQ(repros(graph(quantize), {"--match=^--op=Quantize"}), expected);
+    EXPECT_EQ(repros(graph(quantize), {"--op-attrs=7:zps:3", "--match=op-attrs=7:zps:3 "}), expected);
+    EXPECT_EQ(repros(graph(quantize), {"--match=h[.]json"}), lines {});
 }
 
 TEST_F(dqbench_graph, groups) {

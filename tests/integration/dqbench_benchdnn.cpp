@@ -97,4 +97,9 @@ TEST_F(dqbench_as_benchdnn, batch_files_are_found_in_the_folder_of_the_driver) {
     EXPECT_TRUE(contains(succeed("layers --case=layers/linear_by_row.json", "DQBENCH_INPUTS=inputs"), "PASSED"));
 }
 
+TEST_F(dqbench_as_benchdnn, what_has_no_effect_is_told_first) {
+    EXPECT_TRUE(succeed("--match=nothing 8x64").starts_with("no case matched --match=nothing\ntests:0 "));
+    EXPECT_TRUE(succeed("8x64 --mode=L").starts_with("no problem is after --mode=L: no effect, "));
+}
+
 } // namespace

@@ -43,8 +43,8 @@ constexpr const char *commands =
   --repeats-per-prb=N           run each case N times (1)
   -vN, --verbose=N              from 1 on, a line before each case (0)
   --summary=[no-]NAME[+...]     lists at the end: failures (the default), impl, impl-csv
-  --match=REGEX                 run the cases in whose arguments after __REPRO:, or for a reorder in benchdnn's,
-                                it is found: a POSIX extended expression
+  --match=REGEX                 run the cases in whose arguments after __REPRO:, or for a reorder or a graph in
+                                benchdnn's, it is found: a POSIX extended expression
   --perf-template=def|csv|TEXT  the format of performance lines; below
   --help                        this text
   --version                     the version

@@ -18,6 +18,7 @@ namespace {
 /// Options that act on the reader or the run, not on a case.
 constexpr const char *commands[] = {"batch", "case", "graph", "help", "match", "perf-template", "reorder",
         "repeats-per-prb", "reset", "start", "summary", "verbose", "version"};
+constexpr const char *of_run[] = {"start", "summary", "verbose"}; // wherever they stand
 constexpr const char *without_value[] = {"graph", "help", "reorder", "reset", "version"};
 
 /// Options of a problem that --reorder's own ones decide.
@@ -82,6 +83,21 @@ std::string repro(const job &j) {
 void reader::read_arguments(const std::vector<std::string> &arguments) {
     for (const auto &argument : arguments)
         read(argument);
+    note_what_has_no_effect();
+}
+
+/// Nothing that was given is lost without a word.
+void reader::note_what_has_no_effect() {
+    if (problems_ == 0) return; // the caller refuses that
+    if (!waiting_.empty()) {
+        std::string options;
+        for (const auto &each : waiting_)
+            options += concat(' ', each);
+        note(concat("no problem is after", options, ": no effect, as an option holds for the problems after it"));
+    }
+    if (!jobs_.empty()) return;
+    note(match_ ? concat("no case matched --match=", match_text_)
+                : "no case to run: no graph has DynamicQuantize, DynamicDequantize, Quantize or Dequantize");
 }
 
 void reader::read(const std::string &argument) {
@@ -132,10 +148,12 @@ void reader::read_command(const std::string &word, const std::string *value) {
     } else if (word == "case") {
         read_graph(*value);
     } else {
+        const bool is_of_run = is_one_of(word, of_run);
+        if (!is_of_run) waiting_.push_back(concat("--", word, '=', *value));
         try {
-            if (read_setting(word, *value)) return;
+            if (!is_of_run && read_setting(word, *value)) return;
             if (word == "perf-template") report_ = perf_template::parse(*value);
-            if (word == "match") match_ = parse_pattern(*value);
+            if (word == "match") match_ = parse_pattern(match_text_ = *value);
             if (word == "verbose") run_.verbose = static_cast<int>(parse_integer(*value, 0, INT32_MAX));
             if (word == "start") run_.start = static_cast<std::size_t>(parse_integer(*value, 0, INT64_MAX));
             if (word == "summary") parse_summary(*value, run_.summary);
@@ -195,6 +213,7 @@ void reader::read_driver(const std::string &word) {
 void reader::read_problem(const std::string &text) {
     if (driver_ == "graph") throw usage_error(concat("expected --case=FILE after --graph, given '", text, "'"));
     ++problems_;
+    waiting_.clear();
     if (driver_ != "reorder") return add_cases(settings_, parse_problem(text));
     for (const auto &planned : reorder_.plans_for(text))
         add_reorder(planned);
@@ -222,7 +241,8 @@ void reader::add_reorder(const benchdnn::reorder::planned &planned) {
     }
 }
 
-/// A pattern is searched in what is printed after __REPRO:, and in the line that benchdnn would print for a reorder.
+/// A pattern is searched in what is printed after __REPRO:, and in the line that benchdnn would print for a reorder or
+/// a graph.
 void reader::add(const job &j) {
     const auto has_match = [&](const std::string &text) { return std::regex_search(text, *match_); };
     if (match_ && !has_match(repro(j)) && (j.origin.empty() || !has_match(j.origin))) return;
@@ -258,6 +278,7 @@ void reader::read_graph(const std::string &name) {
         throw usage_error(concat("expected dims, as in 2x64x3x3, after --reorder, given --case=", name));
     const auto as_written = json_graph::read_graph(find_input("JSON", name).string());
     ++problems_;
+    waiting_.clear();
     if (auto others = json_graph::describe_other_ops(as_written); !others.empty()) note(others);
     std::vector<json_graph::graph> graphs;
     try {
@@ -285,7 +306,7 @@ void reader::add_plan(const json_graph::graph &g, const json_graph::plan &p) {
         if (!state.has(*fpmath)) state.set(*fpmath, g.fpmath_mode);
         for (const auto &[name, value] : p.options)
             state.set(*find_option(name), value);
-        add_cases(state, parse_problem(p.problem));
+        add_cases(state, parse_problem(p.problem), g.arguments);
     } catch (const usage_error &e) {
         throw usage_error(concat(g.file, ": ", p.subject, ": ", e.what()));
     }

@@ -22,7 +22,7 @@ struct job {
     test_case what;
     perf_template report;
     std::string unsupported = {}; // the reason; empty for a case
-    std::string origin = {};      // benchdnn's arguments of a reorder; those that reproduce an unsupported op
+    std::string origin = {};      // benchdnn's arguments of a reorder or graph, which reproduce an unsupported one
     std::size_t repeats = 1;      // how often it is run
 };
 
@@ -67,6 +67,7 @@ class reader {
     void add_reorder(const benchdnn::reorder::planned &planned);
     void add(const job &j);
     void note(const std::string &text);
+    void note_what_has_no_effect();
     std::filesystem::path find_input(const char *kind, const std::string &name) const;
 
     std::filesystem::path inputs_, own_;
@@ -79,6 +80,8 @@ class reader {
     std::size_t repeats_ = 1;
     perf_template report_;
     std::optional<std::regex> match_;
+    std::string match_text_;
+    std::vector<std::string> waiting_; // options for problems, since the last one
     std::vector<job> jobs_;
     std::vector<std::string> notes_;
     std::size_t problems_ = 0;
