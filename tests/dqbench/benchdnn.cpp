@@ -208,7 +208,8 @@ TEST_F(benchdnn_lines, common_options_have_benchdnns_meaning) {
                       "--global-impl= 4",
                          plain},
                  row {"--memory-kind=usm --attr-rounding-mode=dst:environment 4", plain},
-                 row {"--ctx-init=auto --ctx-exe=auto --execution-mode=direct --check-ref-impl=false 4", plain},
+                 row {"--ctx-init=auto --ctx-exe=auto:auto:auto --execution-mode=direct --check-ref-impl=false 4",
+                         plain},
          })
         EXPECT_EQ(run(line), lines {expected}) << line;
     EXPECT_EQ(run("--attr-fpmath=strict:false,any:false 4"),
@@ -225,7 +226,18 @@ TEST_F(benchdnn_lines, options_without_effect_are_told_once) {
     EXPECT_EQ(notes("--allow-enum-tags-only=false --attr-deterministic=true --mode-modifier=M 4"),
             (lines {"--allow-enum-tags-only: dqbench takes a tag of any order of dims, and none with blocks",
                     "--attr-deterministic: dynquant gives the same bits in every run: --mode=B checks that",
-                    "--mode-modifier: M is for GPUs, and changes nothing here"}));
+                    "--mode-modifier: no effect: dqbench compiles one case after the other, and M is for GPUs"}));
+    for (const auto &[option, expected] : {std::pair {"--mode-modifier=PM", "compiles one case after the other"},
+                 {"--mode-modifier=P", "compiles one case after the other"},
+                 {"--fast-ref=true", "compares with its reference kernel"},
+                 {"--mem-check=false", "always checks that a case fits into memory"},
+                 {"--attr-scratchpad=user", "no operator of dqbench has a scratchpad"},
+                 {"--canonical=true", "prints the options that are not at their defaults"}}) {
+        const auto told = notes(option + std::string(" 4"));
+        ASSERT_EQ(told.size(), 1U) << option;
+        EXPECT_NE(told[0].find(std::string(": no effect: ")), std::string::npos) << told[0];
+        EXPECT_NE(told[0].find(expected), std::string::npos) << told[0];
+    }
 }
 
 TEST_F(benchdnn_lines, options_of_the_whole_run) {

@@ -27,6 +27,7 @@ struct row {
 };
 
 constexpr const char *yes = "true|1", *no = "false|0", *other = "*";
+constexpr const char *automatic = "auto|auto:auto|auto:auto:auto";
 constexpr const char *gpu = "it is for GPUs: leave it out";
 constexpr const char *threads = "write --threads=N";
 constexpr const char *draws = "dqbench draws its data: write --data, --params, --scales and --zps";
@@ -47,27 +48,25 @@ constexpr row rows[] = {
         {"num-streams", other, meaning::refused, gpu},
         {"execution-mode", "direct", meaning::nothing},
         {"execution-mode", other, meaning::refused, gpu},
-        {"ctx-init", "auto", meaning::nothing},
+        {"ctx-init", automatic, meaning::nothing},
         {"ctx-init", other, meaning::refused, threads},
-        {"ctx-exe", "auto", meaning::nothing},
+        {"ctx-exe", automatic, meaning::nothing},
         {"ctx-exe", other, meaning::refused, threads},
         // What is run and printed.
         {"allow-enum-tags-only", "true|1|false|0", meaning::note,
                 "dqbench takes a tag of any order of dims, and none with blocks"},
         {"canonical", no, meaning::nothing},
-        {"canonical", other, meaning::refused,
-                "dqbench prints the options that are not at their defaults, which --help has"},
+        {"canonical", yes, meaning::note,
+                "no effect: dqbench prints the options that are not at their defaults, which --help has"},
         {"mem-check", yes, meaning::nothing},
-        {"mem-check", other, meaning::refused, "dqbench always checks that a case fits into memory: leave it out"},
-        {"mode-modifier", "", meaning::nothing},
-        {"mode-modifier", "M|m", meaning::note, "M is for GPUs, and changes nothing here"},
-        {"mode-modifier", other, meaning::refused,
-                "dqbench compiles one case after the other: leave it out, with --mode=P --max-ms-per-prb=10 for PM"},
-        {"global-impl", "", meaning::nothing},
+        {"mem-check", no, meaning::note, "no effect: dqbench always checks that a case fits into memory"},
+        {"mode-modifier", "M|m|P|p|PM|pm|MP|mp", meaning::note,
+                "no effect: dqbench compiles one case after the other, and M is for GPUs"},
+        {"mode-modifier", other, meaning::refused, "expected P, M or PM"},
         {"global-impl", other, meaning::refused, "write --kernel=native, onednn or reference, which --reset keeps"},
-        {"global-skip-impl", "", meaning::nothing},
         {"global-skip-impl", other, meaning::refused,
-                "write --kernel=native, onednn or reference, which --reset keeps"},
+                "write --skip-impl=NAME,..., which --reset clears, or --kernel=native, onednn or reference, which it "
+                "keeps"},
         {"buffer-prefix", other, meaning::refused, draws},
         // Checks.
         {"attr-same-pd-check", no, meaning::nothing},
@@ -75,7 +74,7 @@ constexpr row rows[] = {
         {"check-ref-impl", no, meaning::nothing},
         {"check-ref-impl", other, meaning::refused, "write --skip-impl=ref, or --kernel=native"},
         {"fast-ref", no, meaning::nothing},
-        {"fast-ref", other, meaning::refused, "dqbench compares with its reference kernel: write --fast-ref=false"},
+        {"fast-ref", yes, meaning::note, "no effect: dqbench compares with its reference kernel"},
         // Measuring.
         {"cold-cache", "none", meaning::option, "cache", "warm"},
         {"cold-cache", "all", meaning::option, "cache", "cold"},
@@ -84,16 +83,14 @@ constexpr row rows[] = {
         // Attributes.
         {"attr-fpmath", other, meaning::option, "fpmath-mode"},
         {"attr-scratchpad", "library", meaning::nothing},
-        {"attr-scratchpad", other, meaning::refused, "no operator of dqbench has a scratchpad: leave it out"},
+        {"attr-scratchpad", "user", meaning::note, "no effect: no operator of dqbench has a scratchpad"},
         {"attr-acc-mode", "strict", meaning::nothing},
         {"attr-acc-mode", other, meaning::refused, attribute},
-        {"attr-rounding-mode", "|src:environment|dst:environment", meaning::nothing},
+        {"attr-rounding-mode", "src:environment|dst:environment", meaning::nothing},
         {"attr-rounding-mode", other, meaning::refused, "dynquant rounds to nearest, ties to even: leave it out"},
         {"attr-deterministic", "true|1|false|0", meaning::note,
                 "dynquant gives the same bits in every run: --mode=B checks that"},
-        {"attr-dropout", "", meaning::nothing},
         {"attr-dropout", other, meaning::refused, attribute},
-        {"attr-precomputed-reductions", "", meaning::nothing},
         {"attr-precomputed-reductions", other, meaning::refused, attribute},
         // Drivers.
         {"expected-n-partitions", other, meaning::note, "dqbench runs each op by itself and counts no partitions"},
@@ -133,6 +130,14 @@ std::vector<row> rows_of(std::string_view knob) {
     return found;
 }
 
+void require_integer(std::string_view name, std::string_view text) {
+    try {
+        parse_integer(text, INT32_MIN, INT32_MAX);
+    } catch (const usage_error &e) {
+        throw usage_error(concat("--", name, ": ", e.what()));
+    }
+}
+
 /// MODE[:APPLY_TO_INT], of which the second is for products.
 std::string without_apply_to_int(std::string value) {
     for (const std::string_view suffix : {":true", ":false", ":1", ":0"})
@@ -152,14 +157,26 @@ std::optional<translation> translate(std::string_view name, const std::string *v
     if (own.empty()) return std::nullopt;
     if (!value) throw usage_error(concat("--", name, ": expected a value, as in --", name, "=VALUE"));
     translation result;
+    if (value->empty()) { // the default
+        const auto found = std::ranges::find(own, meaning::option, &row::means);
+        if (found != own.end()) result.option = found->text;
+        return result;
+    }
     for (const auto &given : split(*value, ',')) {
         const auto found = std::ranges::find_if(own, [&](const row &r) { return is_one_of(given, r.values); });
-        if (found == own.end())
-            throw usage_error(concat("--", name, ": expected ", own.back().values, ", given '", given, "'"));
+        if (found == own.end()) {
+            std::string values;
+            for (const auto &r : own)
+                values += concat(values.empty() ? "" : "|", r.values);
+            throw usage_error(concat("--", name, ": expected ", values, ", given '", given, "'"));
+        }
         const auto &each = *found;
         switch (each.means) {
             case meaning::refused: throw usage_error(concat("--", name, ": ", each.text, ", given '", given, "'"));
-            case meaning::note: result.note = concat("--", name, ": ", each.text); break;
+            case meaning::note:
+                if (name == "expected-n-partitions") require_integer(name, given);
+                result.note = concat("--", name, ": ", each.text);
+                break;
             case meaning::option:
                 result.value += concat(result.option ? "," : "", each.as ? each.as : without_apply_to_int(given));
                 result.option = each.text;
