@@ -212,6 +212,19 @@ TEST_F(benchdnn_lines, common_options_have_benchdnns_meaning) {
                          plain},
          })
         EXPECT_EQ(run(line), lines {expected}) << line;
+    // An empty value is the default.
+    for (const auto *option : {"mode=B --mode", "threads=2 --threads", "cache=cold --cold-cache",
+                 "fpmath-mode=any --attr-fpmath", "kernel=native --kernel", "max-ms-per-prb=7 --max-ms-per-prb",
+                 "dt=f32:f32:s8:u8 --dt", "stag=ba --stag", "scales=2 --scales", "qtype=per_channel --qtype", "engine",
+                 "mode-modifier", "cpu-isa-hints", "attr-deterministic", "expected-n-partitions", "buffer-prefix"})
+        EXPECT_EQ(run(std::string("--") + option + "= 4"), lines {plain}) << option;
+    for (const auto *option :
+            {"sdt=s8 --sdt", "stag=ba --stag", "dtag=ba --dtag", "strides=1:1 --strides", "oflag=zp_comp:1 --oflag",
+                    "attr-scales=dst:common:2 --attr-scales", "cross-engine=cpu2gpu --cross-engine",
+                    "attr-zero-points=dst:common:2 --attr-zero-points", "attr-post-ops=sum --attr-post-ops",
+                    "runtime-dim-mask=1 --runtime-dim-mask", "runtime-dim-mask=1 --runtime_dim_mask"})
+        EXPECT_EQ(run(std::string("--reorder --ddt=s8 --") + option + "= 4"), (lines {quantize_s8 + "--scales=1 4"}))
+                << option;
     EXPECT_EQ(run("--attr-fpmath=strict:false,any:false 4"),
             (lines {plain, "--op=DynamicQuantize --dt=f32:f32:undef:s8 --fpmath-mode=any 4"}));
     const auto repeated = jobs_of(words("--repeats-per-prb=3 4 --repeats-per-prb=0 4"));

@@ -300,6 +300,18 @@ void require_valid_global_scale(const test_case &c) {
                 " and --rule=", name_of(c.rule)));
 }
 
+/// Mode F has a time of its own.
+void require_one_time(const std::map<const option *, std::vector<std::string>> &values) {
+    const auto mode = values.find(find_option("mode")), time = values.find(find_option("max-ms-per-prb"));
+    if (mode == values.end() || time == values.end()) return;
+    test_case c;
+    mode->first->set(c, mode->second.front());
+    if (c.mode != run_mode::fast) return;
+    throw usage_error(dynquant::concat("expected --mode=F, which measures for 10 ms, or --max-ms-per-prb, given both: "
+                                       "write --mode=P --max-ms-per-prb=",
+            time->second.front()));
+}
+
 } // namespace
 
 void require_consistent(const test_case &c) {
@@ -322,15 +334,21 @@ const option *find_option(std::string_view name) {
 }
 
 void settings::set(const option &which, std::string_view value) {
-    auto values = which.list ? split(value, ',') : std::vector<std::string> {std::string(value)};
-    for (const auto &each : values) {
-        test_case scratch;
-        which.set(scratch, each);
-    }
+    auto after = values_;
+    after.erase(&which);
     // The two are one filter, of which the latest counts.
-    if (which.name == std::string_view("impl")) values_.erase(find_option("skip-impl"));
-    if (which.name == std::string_view("skip-impl")) values_.erase(find_option("impl"));
-    values_[&which] = std::move(values);
+    if (which.name == std::string_view("impl")) after.erase(find_option("skip-impl"));
+    if (which.name == std::string_view("skip-impl")) after.erase(find_option("impl"));
+    if (!value.empty()) {
+        auto values = which.list ? split(value, ',') : std::vector<std::string> {std::string(value)};
+        for (const auto &each : values) {
+            test_case scratch;
+            which.set(scratch, each);
+        }
+        after[&which] = std::move(values);
+    }
+    require_one_time(after);
+    values_ = std::move(after);
 }
 
 void settings::reset() {

@@ -31,7 +31,7 @@ const option *find_option(std::string_view name);
 /// The current state of the options: for each the latest values.
 class settings {
   public:
-    /// Throws usage_error, changing nothing.
+    /// An empty value is the default, as in benchdnn. Throws usage_error, changing nothing.
     void set(const option &which, std::string_view value);
     void reset();
 

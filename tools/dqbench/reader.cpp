@@ -180,7 +180,7 @@ bool reader::read_setting(const std::string &word, const std::string &value) {
     // oneDNN's batch files have mistakes in lines of other ops, so that read_graph() judges them.
     if (driver_ == "graph" && json_graph::rewrites::has(word)) return rewrites_.set_unchecked(word, value), true;
     if (json_graph::rewrites::has(word) && word != "dt") return rewrites_.set(word, value), true;
-    if (word == "dt" && (value.find('+') != value.npos || split(value, ':').size() < 4))
+    if (word == "dt" && !value.empty() && (value.find('+') != value.npos || split(value, ':').size() < 4))
         throw usage_error(
                 concat("expected SRC:SCALES:ZPS:DST, such as f32:f32:s32:u8 or f32:f32:undef:s8; a graph's types "
                        "are given after --graph, given '",

@@ -343,6 +343,10 @@ bool reorder::has(std::string_view name) {
 }
 
 void reorder::set(std::string_view name, std::string_view list) {
+    if (list.empty()) { // the default
+        values_.erase(spelled(name));
+        return;
+    }
     auto values = split(list, ',');
     for (const auto &k : knobs)
         if (spelled(name) == k.name) std::ranges::for_each(values, k.check);
