@@ -191,7 +191,8 @@ TEST_F(dqbench_graph, groups) {
     expect_refused(grouped("1, 32, 4", "2, 2, 4"), where + "scales: expected dims 2x2x2, given 2x2x4");
     expect_refused(grouped("32, 4", "2, 2, 2"),
             where + "group_shape: expected 3 extents, as many as src has dims, given 32x4");
-    expect_refused(grouped("", "2, 2, 2"), where + "group_shape: expected 3 extents, as many as src has dims, given ");
+    expect_refused(grouped("", "2, 2, 2"),
+            where + "group_shape: expected 3 extents, as many as src has dims, given none; add *group_shape:1x1x8");
     expect_refused(
             grouped("1, 0, 4", "2, 0, 2"), where + "group_shape: expected extents of 1 or more, given 0 at dim 1");
     expect_refused(

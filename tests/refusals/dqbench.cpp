@@ -78,6 +78,7 @@ TEST(dqbench_refusals, options_refuse_bad_values_and_keep_the_state) {
     });
     refused({{"op=Quantise", {"given 'Quantise'", "'Quantize'?"}},
             {"mode=X", {"expected L, I, R, C, B, P, CP or F", "given 'X'"}}, {"mode=C,P", {"given 'C,P'"}},
+            {"mode=PC", {"expected CP to check and measure, given 'PC'"}},
             {"mode=S", {"expected another mode, given S", "write --mode=P --fix-times-per-prb=1"}},
             {"impl=ref,", {"expected names", "given 'ref,'"}}, {"skip-impl=a$b", {"expected names", "given 'a$b'"}},
             {"qtype=per_channel,", {"expected per_tensor, per_channel or per_group", "given ''"}},
@@ -105,7 +106,8 @@ TEST(dqbench_refusals, perf_template_refuses_unknown_and_open_fields) {
     refused_by(perf_template::parse)({{"%tme%", {"'%tme%'", "'time'?"}}, {"a%time", {"expected a %", "'%time'"}},
             {"%ratio:xnpack%", {"given 'xnpack'", "'xnnpack'?"}}, {"%peertime:%", {"given ''"}},
             {"%time:xnnpack%", {"expected", "%peertime: or %ratio: only", "given '%time:xnnpack%'"}}, {"%%", {"'%%'"}},
-            {"%DESC%", {"unknown field '%DESC%'", "'desc'?"}}, {"%-Gtmie%", {"unknown field '%-Gtmie%'", "'time'?"}}});
+            {"%DESC%", {"unknown field '%DESC%'", "'desc'?"}}, {"%-Gtmie%", {"unknown field '%-Gtmie%'", "'time'?"}},
+            {"%G-bw%", {"'%G-bw%': expected -, ~, 0 or + before the unit, as in %-Gbw%"}}});
     // Those of benchdnn.
     for (const auto &[field, instead] : {std::pair {"Gops", "dqbench counts no operations: write %iobytes%"},
                  {"-Gflops", "dqbench counts no operations: write %elems% or %bw%"},
@@ -356,6 +358,14 @@ TEST_F(dqbench_graph_refusals, what_cannot_be_rewritten_is_refused) {
                     {file, "op 7 'n' (Quantize): scales: expected numbers, as in 0.5x0.25, given 'absmax'"}},
             {"--op-attrs=7:zps:minmax", {"op 7 'n' (Quantize): zps: expected numbers, as in 3x-1, given 'minmax'"}},
     });
+}
+
+/// --op-kind refuses the four ops, so that it offers none of them.
+TEST_F(dqbench_graph_refusals, a_kind_of_op_that_is_misspelled) {
+    expect_refused(graph(quantize), "given 'Sigmoyd' (did you mean 'Sigmoid'?)", {"--op-kind=0:Sigmoyd"});
+    const auto told =
+            dynquant::test::message_of<usage_error>([&] { jobs(graph(quantize), {"--op-kind=0:DynamicDequantise"}); });
+    EXPECT_EQ(told, "--op-kind: expected a word of oneDNN Graph after ID:, given 'DynamicDequantise'");
 }
 
 TEST_F(dqbench_graph_refusals, files_that_contradict_themselves_or_have_wrong_values) {

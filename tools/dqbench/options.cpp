@@ -72,6 +72,7 @@ void set_mode(test_case &c, std::string_view text) {
     if (upper == "S")
         throw usage_error("expected another mode, given S, of simulators: write --mode=P "
                           "--fix-times-per-prb=1");
+    if (upper == "PC") throw usage_error(dynquant::concat("expected CP to check and measure, given '", text, "'"));
     c.mode = parse_word<run_mode>(upper);
 }
 

@@ -267,6 +267,9 @@ perf_template perf_template::parse(std::string_view text) {
         const auto given = text.substr(start + 1, end - start - 1);
         auto name = given;
         const char statistic = take_modifier(name, "-~0+"), unit = take_modifier(name, "KMG");
+        if (unit && !statistic && take_modifier(name, "-~0+"))
+            throw usage_error(concat("'%", given, "%': expected -, ~, 0 or + before the unit, as in %",
+                    given.substr(1, 1), unit, name, '%'));
         const auto colon = name.find(':');
         const auto &field = find_field(name.substr(0, colon), given);
         std::optional<peer_kind> peer;

@@ -37,6 +37,12 @@ bool has_bit(std::int64_t mask, std::size_t d) {
     return d < 63 && (mask >> d & 1) != 0;
 }
 
+/// 1x1x8 for dims that end in 8.
+std::string example_of_group(dynquant::dims extents) {
+    std::fill(extents.begin(), extents.end() - 1, 1);
+    return dynquant::to_string(extents);
+}
+
 /// The attribute group_shape, one extent for each dim of src. Beside a mask it may be left out, or have the last two.
 dynquant::dims group_shape_of(const op &o) {
     const auto text = value_of(o, "group_shape", "");
@@ -47,7 +53,8 @@ dynquant::dims group_shape_of(const op &o) {
     if (mask_of(o) && (text.empty() || (group.size() == 2 && rank > 2)))
         group.insert(group.begin(), rank - group.size(), 1);
     if (group.size() != rank)
-        throw usage_error(concat("group_shape: expected ", rank, " extents, as many as src has dims, given ", text));
+        throw usage_error(concat("group_shape: expected ", rank, " extents, as many as src has dims, given ",
+                text.empty() ? concat("none; add *group_shape:", example_of_group(*o.inputs.front().extents)) : text));
     for (std::size_t d = 0; d < rank; ++d)
         if (group[d] < 1)
             throw usage_error(concat("group_shape: expected extents of 1 or more, given ", group[d], " at dim ", d));

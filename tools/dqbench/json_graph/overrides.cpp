@@ -15,8 +15,14 @@ using dynquant::concat;
 
 namespace {
 
-/// ID:WORD[+ID:WORD...], where the words are names.
-std::map<std::uint64_t, std::string> parse_words(std::string_view text, const std::vector<std::string> &names) {
+/// Quantize, Dequantize and the two dynamic ops.
+bool is_one_of_the_four(const std::string &kind) {
+    return kind.ends_with("uantize");
+}
+
+/// ID:WORD[+ID:WORD...], where the words are names. Those of `suggested` are offered for others.
+std::map<std::uint64_t, std::string> parse_words(
+        std::string_view text, const std::vector<std::string> &names, const std::vector<std::string> &suggested) {
     std::map<std::uint64_t, std::string> result;
     if (text.empty()) return result;
     for (const auto &entry : split(text, '+')) {
@@ -25,12 +31,16 @@ std::map<std::uint64_t, std::string> parse_words(std::string_view text, const st
         const auto id = parse_id(std::string_view(entry).substr(0, colon));
         auto word = entry.substr(colon + 1);
         if (std::ranges::find(names, word) == names.end())
-            throw usage_error(concat(
-                    "expected a word of oneDNN Graph after ID:, given '", word, "'", dynquant::suggest(word, names)));
+            throw usage_error(concat("expected a word of oneDNN Graph after ID:, given '", word, "'",
+                    dynquant::suggest(word, suggested)));
         if (!result.emplace(id, std::move(word)).second)
             throw usage_error(concat("expected each id once, given ", id, " again"));
     }
     return result;
+}
+
+std::map<std::uint64_t, std::string> parse_words(std::string_view text, const std::vector<std::string> &names) {
+    return parse_words(text, names, names);
 }
 
 const std::vector<std::string> &kinds_or_undef() {
@@ -40,6 +50,13 @@ const std::vector<std::string> &kinds_or_undef() {
         return all;
     }();
     return names;
+}
+
+/// New kinds of ops that are none of the four.
+std::map<std::uint64_t, std::string> parse_kinds(std::string_view text) {
+    auto suggested = kinds_or_undef();
+    std::erase_if(suggested, is_one_of_the_four);
+    return parse_words(text, kinds_or_undef(), suggested);
 }
 
 std::map<std::uint64_t, std::string> parse_types(std::string_view text) {
@@ -83,10 +100,9 @@ void set_types(graph &g, const std::string &text) {
 
 /// dqbench lists ops of other kinds and runs none, so that nothing depends on their kinds.
 void check_kinds(const graph &g, const std::string &text) {
-    for (const auto &entry : parse_words(text, kinds_or_undef())) {
+    for (const auto &entry : parse_kinds(text)) {
         const auto found = std::ranges::find(g.ops, entry.first, &op::id);
         if (found == g.ops.end()) throw usage_error(concat("there is no op ", entry.first, " in ", g.file));
-        const auto is_one_of_the_four = [](const std::string &name) { return name.ends_with("uantize"); };
         if (is_one_of_the_four(found->kind) || is_one_of_the_four(entry.second))
             throw usage_error(
                     concat("expected binary and eltwise ops, given ", describe(*found), " and ", entry.second));
@@ -204,7 +220,7 @@ const std::vector<rewriting> &rewritings() {
             {"op-attrs", "ID:NAME:VALUE[*NAME:VALUE][+...]", "new attributes for ops of the graphs after it",
                     [](std::string_view value) { parse_op_attrs(value); }},
             {"op-kind", "ID:KIND[+...]", "kinds of ops that are none of the four: without effect",
-                    [](std::string_view value) { parse_words(value, kinds_or_undef()); }},
+                    [](std::string_view value) { parse_kinds(value); }},
             {"tensor-property", "ID:PROPERTY[+...]", "properties of tensors: without effect",
                     [](std::string_view value) { parse_words(value, property_types()); }},
             {"dt", "ID:TYPE[+...]", "after --graph: new data types for tensors of the graphs after it",
