@@ -39,6 +39,7 @@ constexpr const char *commands =
   --graph, --reorder            benchdnn's drivers: --graph says that --dt changes types of graphs; after
                                 --reorder come --sdt, --ddt, --stag, --dtag, --strides, --attr-scales,
                                 --attr-zero-points and dims, as in benchdnn
+                                The rest of benchdnn's options: tools/dqbench/README.md
   --start=N                     skip the cases before number N
   --repeats-per-prb=N           run each case N times (1)
   -vN, --verbose=N              from 1 on, a line before each case (0)
