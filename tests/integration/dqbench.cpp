@@ -150,10 +150,11 @@ TEST_F(dqbench, peers_refuse_what_they_cannot_state) {
 }
 
 TEST_F(dqbench, what_the_api_refuses_is_exit_status_1) {
-    for (const auto &[arguments, reason] :
-            {std::pair {"--dtag=any 8x64", "--dtag: expected a layout with strides, as --api=direct needs, given any"},
-                    {"--scales=absmax --dt=f32:f32:undef:u8 8",
-                            "computed.range: expected minmax for u8, given absmax"}}) {
+    for (const auto &[arguments, reason] : {
+                 std::pair {"--dtag=any 8x64",
+                         "--dtag: expected a layout with strides, as --api=direct needs, given any; it runs with "
+                         "--dtag=abx"},
+                 {"--scales=absmax --dt=f32:f32:undef:u8 8", "computed.range: expected minmax for u8, given absmax"}}) {
         const auto [status, out, err] = run(std::string("--api=direct ") + arguments);
         EXPECT_EQ(status, 1);
         EXPECT_TRUE(contains(out, std::string("INVALID_ARGUMENTS (") + reason + ')'));

@@ -29,13 +29,14 @@ namespace {
 
 using namespace dqbench;
 
-/// The folder installed with this program, else the one in the source tree.
+/// The folder installed with this program, else the one in the source tree. Both are found from the program's place: a
+/// path of the source tree in the program would make builds in different folders differ.
 std::filesystem::path own_inputs() {
     std::error_code unknown;
-    const auto program = std::filesystem::read_symlink("/proc/self/exe", unknown);
-    if (unknown) return DQBENCH_INPUTS_FOLDER;
-    const auto installed = (program.parent_path() / DQBENCH_INSTALLED_INPUTS).lexically_normal();
-    return std::filesystem::is_directory(installed, unknown) ? installed.string() : DQBENCH_INPUTS_FOLDER;
+    const auto folder = std::filesystem::read_symlink("/proc/self/exe", unknown).parent_path();
+    const auto installed = (folder / DQBENCH_INSTALLED_INPUTS).lexically_normal();
+    if (std::filesystem::is_directory(installed, unknown)) return installed;
+    return (folder / DQBENCH_SOURCE_INPUTS).lexically_normal();
 }
 
 /// $DQBENCH_INPUTS, if it is set, and dqbench's own folder.
