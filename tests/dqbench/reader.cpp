@@ -131,6 +131,7 @@ TEST_F(dqbench_reader, tells_what_has_no_effect) {
         return input.notes();
     };
     EXPECT_EQ(notes({"--mode=L", "4", "--mode=C", "5", "-v1", "--start=1", "--summary=impl"}), lines {});
+    EXPECT_EQ(notes({"--isa=scalar", "--dtag=any", "4", "--isa=auto", "--dtag="}), lines {});
     EXPECT_EQ(notes({"4", "--mode=L", "-v1", "--max-ms-per-prb=100"}),
             (lines {"no problem is after --mode=L --max-ms-per-prb=100: no effect, as an option holds for the problems "
                     "after it"}));

@@ -149,7 +149,10 @@ void reader::read_command(const std::string &word, const std::string *value) {
         read_graph(*value);
     } else {
         const bool is_of_run = is_one_of(word, of_run);
-        if (!is_of_run) waiting_.push_back(concat("--", word, '=', *value));
+        // Batch files end with a default to restore the state.
+        const auto *const setting = find_option(word);
+        const bool is_default = value->empty() || (setting && *value == setting->show({}));
+        if (!is_of_run && !is_default) waiting_.push_back(concat("--", word, '=', *value));
         try {
             if (!is_of_run && read_setting(word, *value)) return;
             if (word == "perf-template") report_ = perf_template::parse(*value);
