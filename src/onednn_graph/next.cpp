@@ -73,9 +73,7 @@ bool has_onednn() {
 void tell_wrong_environment() {
     static std::atomic_flag told = ATOMIC_FLAG_INIT;
     try {
-        environment::kernel();
-        environment::max_isa();
-        environment::quantizes_x();
+        environment::check();
     } catch (const error &e) {
         if (!told.test_and_set())
             std::fprintf(stderr, "dynquant: %s; the drop-in leaves its ops to oneDNN\n", e.what());

@@ -40,6 +40,12 @@ bool quantizes_x() {
     return read_choice("DYNQUANT_WEIGHT_ONLY", {"float_x", "int8_x"}) == 1;
 }
 
+void check() {
+    kernel();
+    max_isa();
+    quantizes_x();
+}
+
 targets::features usable_features(std::optional<isa> cap) {
     if (!cap) cap = max_isa();
     const auto all = targets::of_processor();

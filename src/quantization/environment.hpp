@@ -16,6 +16,9 @@ std::optional<isa> max_isa();
 /// blocks (int8_x); else x stays float (float_x). Throws as those do.
 bool quantizes_x();
 
+/// Throws where one of the three above would, so that a wrong value is told before any is needed.
+void check();
+
 /// The processor's features up to a cap, which is DYNQUANT_MAX_ISA where none is given.
 targets::features usable_features(std::optional<isa> cap = {});
 

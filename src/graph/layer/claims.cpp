@@ -65,8 +65,7 @@ bool has_zp_of_filters(const chain &c) {
 /// single ops say what is wrong, and the drop-in leaves them to oneDNN.
 bool layers_are_wanted() {
     try {
-        environment::max_isa();
-        environment::quantizes_x();
+        environment::check();
         return environment::kernel().value_or(kernel_kind::native) == kernel_kind::native;
     } catch (const dynquant::error &) {
         return false;
