@@ -7,7 +7,6 @@ import zipfile
 
 import numpy
 import onnx
-from onnx import helper, numpy_helper
 from onnxruntime import quantization
 from onnxruntime.quantization.shape_inference import quant_pre_process
 

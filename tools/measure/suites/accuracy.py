@@ -23,14 +23,13 @@ from ..results import Measured, short
 from ..scores import cosines, edit_distance, nearest, recall
 from ..sessions import RUNTIME, Peer, claimed_products, provider_peer, session
 from ..tables import number, table
-from .embeddings import batches, encoder, padded, pooled
+from .embeddings import NEIGHBOURS, PER_ROW, PER_TENSOR, batches, encoder, padded, pooled
 from .networks import difference
 
-PER_TENSOR, PER_ROW = "provider, per_tensor", "provider, per_row"
 OCR, EMBEDDINGS = "ocr", "embeddings"
 VARIANTS = {OCR: (INT8, UINT8, INT8_SCALED, INT8_PRODUCTS), EMBEDDINGS: DYNAMIC}
 LINES, LINE_LENGTHS, LINES_OF_A_BATCH = 200, range(8, 25), 6
-INDEXED, QUERIES, LEAST_WORDS, NEIGHBOURS = 1000, 500, 3, 10
+INDEXED, QUERIES, LEAST_WORDS = 1000, 500, 3
 
 Answers = dict[str, list]  # of each peer
 
