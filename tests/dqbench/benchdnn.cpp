@@ -641,7 +641,7 @@ TEST_F(benchdnn_lines, of_the_documentation_of_graphs_name_the_ops_that_are_not_
     }
 }
 
-/// The same rewriting of a graph that has one of the four ops.
+/// This rewrites a graph that has one of the four ops as those lines do.
 TEST_F(benchdnn_lines, of_the_documentation_of_graphs_rewrite_quantize) {
     dqbench_reader::write("inputs/graph/op/f32/quantize.json",
             graph(op(7, "Quantize", scales("0.5"), strided(0, "f32", "2, 32, 112, 112", "401408, 12544, 112, 1"),
