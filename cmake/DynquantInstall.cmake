@@ -1,6 +1,7 @@
 # Installs by components:
-#   runtime      the libraries
+#   runtime      the libraries that programs link, and the drop-in
 #   development  headers, the CMake package `dynquant`, pkg-config's files
+#   onnxruntime  the library that ONNX Runtime loads; its name has no version
 #   tools        dqbench, its inputs, and dqmodel
 #   onednn       by its name alone, and if oneDNN is in .deps/: that oneDNN, with Intel's libimf and libintlc
 #
@@ -32,12 +33,12 @@ endif()
 ")
 endfunction()
 
-# dynquant_install_target(<target> [EXPORT <name>] [INCLUDES DESTINATION <folder>]): a library or a tool
-function(dynquant_install_target target)
+# dynquant_install_target(<target> <component> [EXPORT <name>] [INCLUDES DESTINATION <folder>]): a library or a tool
+function(dynquant_install_target target component)
     install(TARGETS ${target} ${ARGN}
-        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime NAMELINK_COMPONENT development
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${component} NAMELINK_COMPONENT development
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development
-        RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
+        RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ${component})
     set_property(GLOBAL APPEND_STRING PROPERTY DYNQUANT_INSTALLED " [[$<TARGET_FILE:${target}>]]")
 endfunction()
 
@@ -96,15 +97,15 @@ share/doc/intel_cmplr_lib_rt/LICENSE.txt\")" COMPONENT onednn EXCLUDE_FROM_ALL)
     endif()
     # oneDNN's package files must be in lib/, even if CMAKE_INSTALL_LIBDIR is another folder.
     dynquant_set_run_path(${target} "${CMAKE_INSTALL_FULL_LIBDIR}" "${CMAKE_INSTALL_PREFIX}/lib")
-    dynquant_install_target(${target} EXPORT dynquantTargets INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+    dynquant_install_target(${target} runtime EXPORT dynquantTargets INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
     if(TARGET dynquant_onednn_graph)
-        dynquant_install_target(dynquant_onednn_graph EXPORT dynquantTargets)
+        dynquant_install_target(dynquant_onednn_graph runtime EXPORT dynquantTargets)
     endif()
     if(TARGET dynquant_onnxruntime) # which no program links, with links by its names of 0.3
-        dynquant_install_target(dynquant_onnxruntime)
+        dynquant_install_target(dynquant_onnxruntime onnxruntime)
         foreach(name dynquant_ort dynquant_ort_ep)
             install(FILES "${PROJECT_BINARY_DIR}/src/${CMAKE_SHARED_MODULE_PREFIX}${name}${CMAKE_SHARED_MODULE_SUFFIX}"
-                DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime)
+                DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT onnxruntime)
         endforeach()
     endif()
     set(absent "")
@@ -123,7 +124,7 @@ share/doc/intel_cmplr_lib_rt/LICENSE.txt\")" COMPONENT onednn EXCLUDE_FROM_ALL)
     dynquant_install_pkg_config(dynquant "${PROJECT_DESCRIPTION}" dynquant)
     if(TARGET dynquant_model) # the package's component `model`
         dynquant_set_run_path(dynquant_model "${CMAKE_INSTALL_FULL_LIBDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}" "${CMAKE_INSTALL_PREFIX}/lib")
-        dynquant_install_target(dynquant_model EXPORT dynquantModelTargets)
+        dynquant_install_target(dynquant_model runtime EXPORT dynquantModelTargets)
         install(EXPORT dynquantModelTargets NAMESPACE dynquant:: DESTINATION ${package_dir})
         dynquant_install_pkg_config(dynquant-model "Runs quantized ONNX models by dynquant" dynquant_model dynquant)
     endif()
@@ -139,7 +140,7 @@ endfunction()
 
 function(dynquant_install_tool target)
     dynquant_set_run_path(${target} "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}" "${CMAKE_INSTALL_PREFIX}/lib")
-    dynquant_install_target(${target})
+    dynquant_install_target(${target} tools)
 endfunction()
 
 # `cpack` makes an archive of all, and a Debian package of each component. A maintainer is asked for: cpack -D
@@ -150,7 +151,7 @@ function(dynquant_pack)
     set(CPACK_RESOURCE_FILE_LICENSE "${PROJECT_SOURCE_DIR}/LICENSE")
     set(CPACK_GENERATOR TGZ DEB)
     set(CPACK_SYSTEM_NAME "${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR}")
-    set(CPACK_COMPONENTS_ALL runtime development tools)
+    set(CPACK_COMPONENTS_ALL runtime development onnxruntime tools)
     if(NOT DYNQUANT_BUILD_TOOLS)
         list(REMOVE_ITEM CPACK_COMPONENTS_ALL tools)
     endif()
@@ -167,6 +168,8 @@ function(dynquant_pack)
     if(DYNQUANT_GRAPH)
         string(APPEND CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS ", libdnnl-dev (>= ${DYNQUANT_ONEDNN_MINIMUM})")
     endif()
+    set(CPACK_DEBIAN_ONNXRUNTIME_PACKAGE_NAME libdynquant-onnxruntime)
+    set(CPACK_DEBIAN_ONNXRUNTIME_PACKAGE_SECTION libs)
     set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME dynquant-tools)
     set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION utils)
     if(DYNQUANT_ONEDNN_BUNDLED) # no package would hold the oneDNN that it needs

@@ -5,6 +5,7 @@ import pathlib
 import re
 
 from conan import ConanFile
+from conan.errors import ConanInvalidConfiguration
 from conan.tools.cmake import CMake, CMakeToolchain, cmake_layout
 from conan.tools.files import copy
 from conan.tools.system.package_manager import Apt
@@ -41,6 +42,11 @@ class Dynquant(ConanFile):
         if self.options.graph:
             apt.install(["libdnnl-dev", "libprotobuf-dev", "protobuf-compiler"], check=True)
 
+    def validate(self) -> None:
+        given = f"{self.settings.os} on {self.settings.arch}"
+        if given not in ("Linux on x86_64", "Linux on armv8"):
+            raise ConanInvalidConfiguration(f"dynquant: expected Linux on x86_64 or armv8, given {given}")
+
     def layout(self) -> None:
         cmake_layout(self)
 
@@ -62,6 +68,8 @@ class Dynquant(ConanFile):
 
     def package(self) -> None:
         CMake(self).install()
+        for text in ("LICENSE", "NOTICE"):
+            copy(self, text, self.source_folder, str(pathlib.Path(self.package_folder) / "licenses"))
 
     def package_info(self) -> None:
         self.cpp_info.libs = ["dynquant"]
