@@ -50,18 +50,33 @@ TEST(drop_in, works_by_preload) {
 }
 
 #ifdef MINIMAL_ONEDNN // the examples are built too
-// What README shows first.
-TEST(drop_in, mends_the_minimal_program) {
+// Fails by oneDNN's exception, as the page says; prints `line` with the drop-in, as the page says.
+void expect_mended(const std::string &program, const std::string &line, const std::string &page) {
     const scratch_folder folder;
-    const auto plain = run_program(folder.path, "", MINIMAL_ONEDNN, "");
+    const auto plain = run_program(folder.path, "", program, "");
     EXPECT_NE(plain.status, 0);
     EXPECT_EQ(plain.out, "");
     const std::string message = "terminate called after throwing an instance of 'dnnl::error'\n  what():  ";
     EXPECT_EQ(plain.err.rfind(message, 0), 0) << plain.err;
-    EXPECT_EQ(run("LD_PRELOAD=" DROP_IN, MINIMAL_ONEDNN), "28 0 70 178 250 220 \n");
-    const auto readme = contents(README);
-    EXPECT_TRUE(contains(readme, message));
-    EXPECT_TRUE(contains(readme, "\n28 0 70 178 250 220\n"));
+    EXPECT_EQ(run("LD_PRELOAD=" DROP_IN, program), line);
+    const auto text = contents(page);
+    EXPECT_TRUE(contains(text, message));
+    EXPECT_TRUE(contains(text, "\n" + line.substr(0, line.find_last_not_of(" \n") + 1) + "\n"));
+}
+
+TEST(drop_in, mends_the_minimal_program) {
+    expect_mended(MINIMAL_ONEDNN, "28 0 70 178 250 220 \n", README);
+}
+
+// By hand: rows (1, -1, 0.5) and (-4, 2, -2) by columns (1, 2, -1) and (4, 2, 8).
+TEST(drop_in, multiplies_by_zero_points_of_columns) {
+    expect_mended(ZERO_POINTS, "-1.5 6 2 -28\n", DROP_IN_PAGE);
+    const auto out = run("LD_PRELOAD=" DROP_IN " DYNQUANT_VERBOSE=1", ZERO_POINTS);
+    for (const std::string op : {"op 0 'x'", "op 1 'w'"})
+        EXPECT_TRUE(contains(out,
+                "dynquant_verbose,graph,claim,cpu," + op
+                        + " (DynamicDequantize): in the layer of op 2 'product' (MatMul)\n"))
+                << out;
 }
 #endif
 #endif
