@@ -6,7 +6,8 @@ A suite is a module with
 and if it has them
   draw(processors, figures)  writes charts of processors to the folder `figures`
   write(folder, say)   for --models
-  PAGE                 the page of docs whose tables --save and --draw write; tables() then takes all processors
+  PAGE                 the page of docs whose tables --save and --draw write; marks are like `Zen 4, nodes ONNX Runtime 1`
+  OF_ALL               tables() takes a list of processors, of which its tables have all, and marks name none
 """
 
 import datetime
@@ -44,20 +45,26 @@ def write_tables(page: pathlib.Path, tables: dict[str, list[str]]) -> None:
     page.write_text(text)
 
 
-def draw(suite: object, processors: list[Processor], figures: pathlib.Path) -> None:
+def named_tables(suite: object, name: str, processors: list[Processor]) -> dict[str, list[str]]:
+    """All tables of all processors. name: the suite's."""
+    if hasattr(suite, "OF_ALL"):
+        return suite.tables(processors)
+    return {f"{p.name}, {table}": lines for p in processors for table, lines in suite.tables(p.of(name)).items()}
+
+
+def draw(suite: object, name: str, processors: list[Processor], figures: pathlib.Path) -> None:
     """Writes the charts and the tables of the page."""
     if hasattr(suite, "draw"):
         suite.draw(processors, figures)
     page = figures.parent / getattr(suite, "PAGE", ".")
     if page.is_file():
-        write_tables(page, suite.tables(processors))
+        write_tables(page, named_tables(suite, name, processors))
 
 
 def print_tables(suite: object, name: str, processors: list[Processor]) -> None:
-    """Those of a page have a column for each processor; others are of one."""
-    for some in [processors] if hasattr(suite, "PAGE") else [[p] for p in processors]:
+    for some in [processors] if hasattr(suite, "OF_ALL") else [[p] for p in processors]:
         print("\n".join(f"{p.describe(name)}." for p in some) + "\n")
-        tables = suite.tables(some if hasattr(suite, "PAGE") else some[0].of(name))
+        tables = named_tables(suite, name, some)
         print("\n".join(line for lines in tables.values() for line in lines).rstrip() + "\n")
 
 
@@ -73,7 +80,7 @@ def main() -> int:
         if not saved:
             parser().error(f"argument --draw: expected figures of {given.suite} in {given.figures}, found none; --save keeps them")
         print_tables(suite, given.suite, list(saved.values()))
-        draw(suite, list(saved.values()), given.figures)
+        draw(suite, given.suite, list(saved.values()), given.figures)
         return 0
     now = Processor(machine.processor())
     facts = {"date": datetime.date.today().isoformat(), **machine.facts(given.build)}
@@ -83,14 +90,14 @@ def main() -> int:
     if not now.of(given.suite):
         parser().error(f"argument --only: expected a part of the name of a case of {given.suite}, given '{given.only}'")
     before = saved.get(now.name)
-    print_tables(suite, given.suite, [before.only(now), now] if before and hasattr(suite, "PAGE") else [now])
+    print_tables(suite, given.suite, [before.only(now), now] if before and hasattr(suite, "OF_ALL") else [now])
     if given.save:
         given.figures.mkdir(parents=True, exist_ok=True)
         path = given.figures / now.file_name
         kept = Processor.load(path) if path.exists() else Processor(now.name)
         kept.update(now)
         kept.save(path)
-        draw(suite, list((saved | {kept.name: kept}).values()), given.figures)
+        draw(suite, given.suite, list((saved | {kept.name: kept}).values()), given.figures)
     return 0
 
 

@@ -15,7 +15,7 @@ from ..results import Measured, Processor
 from ..tables import table
 from ..turns import Turn, runs
 
-PAGE = "performance.md"
+PAGE, OF_ALL = "performance.md", True
 Q, D = "DynamicQuantize", "DynamicDequantize"
 # The peers of each batch and its numbers of threads. XNNPACK runs by one thread only: its worker threads spin and would take
 # cores from the other peers.

@@ -16,7 +16,7 @@ from ..tables import table
 
 NORMAL, TIES = "normally distributed", "next to ties"
 OWN, XNNPACK = "dynquant", "XNNPACK"
-PAGE = "drop-in.md"
+PAGE, OF_ALL = "drop-in.md", True
 
 
 @dataclasses.dataclass(frozen=True)

@@ -208,20 +208,14 @@ CLAIMED_GOAL = 5
 NODE_GOAL = 300  # ns
 
 
-def judged_times(m: Measured, peer: str) -> str:
-    """Bold if a goal is missed."""
-    is_missed = any(goal.peer == peer and goal.is_for(m) and m.ratio(peer, PROVIDER) < goal.least for goal in GOALS)
-    text = times(m, peer, PROVIDER)
-    return f"**{text}**" if is_missed else text
-
-
 def _latency(threads: int, timed: list[Measured]) -> list[str]:
     header = [f"{threads_label(threads)}, ms", "weights", FLOAT_MODEL, RUNTIME, "dynquant's provider", "provider, times ONNX Runtime",
               "times the float model", "differs by"]  # fmt: skip
     rows = []
     for m in timed:
         cells = [number(1e3 * m.median(peer)) if peer in m.times else "" for peer in (FLOAT_MODEL, RUNTIME, PROVIDER)]
-        rows.append([m.facts["network"], m.facts["variant"], *cells, judged_times(m, RUNTIME), judged_times(m, FLOAT_MODEL), f"{100 * m.facts['differs']:.1g} %"])
+        ratios = [times(m, peer, PROVIDER) for peer in (RUNTIME, FLOAT_MODEL)]
+        rows.append([m.facts["network"], m.facts["variant"], *cells, *ratios, f"{100 * m.facts['differs']:.1g} %"])
     return table(header, rows)
 
 

@@ -164,16 +164,17 @@ def _nanoseconds(m: Measured, name: str) -> str:
 
 
 def tables(results: list[Measured]) -> dict[str, list[str]]:
-    """For each peer and number of threads a table of nodes and one of chains."""
+    """For each peer and number of threads a table of nodes, one of their goals and one of chains."""
     result = {}
     for threads, some in by_threads(results).items():
         for peer in dict.fromkeys(m.facts["peer"] for m in some):
             nodes = [m for m in some if m.facts["peer"] == peer and m.facts["nodes"] == 1]
             chains = [m for m in some if m.facts["peer"] == peer and m.facts["nodes"] > 1]
-            header = [f"{threads_label(threads)}, Gelem/s", peer, OWN, "GB/s", "times as fast (least to most)", "goal"]
-            rows = [[m.case, _rate(m, peer), _rate(m, OWN), _rate(m, OWN, "bytes"), times(m, peer, OWN) or "not offered",
-                     goal(m.facts["goal"], m.ratio(peer, OWN))] for m in nodes]  # fmt: skip
+            header = [f"{threads_label(threads)}, Gelem/s", peer, OWN, "GB/s", "times as fast (least to most)"]
+            rows = [[m.case, _rate(m, peer), _rate(m, OWN), _rate(m, OWN, "bytes"), times(m, peer, OWN) or "not offered"] for m in nodes]
             result[f"nodes {peer} {threads}"] = table(header, rows) if rows else []
+            rows = [[m.case, times(m, peer, OWN), goal(m.facts["goal"], m.ratio(peer, OWN))] for m in nodes if m.facts["goal"] and peer in m.times]
+            result[f"goals {peer} {threads}"] = table([threads_label(threads), "times as fast (least to most)", "goal"], rows) if rows else []
             rows = [[m.case, _nanoseconds(m, peer), _nanoseconds(m, OWN)] for m in chains]
             result[f"chains {peer} {threads}"] = table([f"{threads_label(threads)}, ns a node of a chain", peer, OWN], rows) if rows else []
     return result

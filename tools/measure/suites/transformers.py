@@ -15,9 +15,9 @@ from ..models.networks import INT8, INT8_PER_CHANNEL, TRANSFORMER, UINT8, quanti
 from ..models.transformers import TRANSFORMERS, Run, Transformer
 from ..results import Measured, short
 from ..sessions import PROVIDER, RUNTIME, Peer, kept, provider_peer, session
-from ..tables import by_threads, median_and_least, table, threads_label, times
+from ..tables import median_and_least, table, threads_label, times
 from ..turns import take_turns
-from .networks import FLOAT_MODEL, difference, goals, judged_times, time_left, time_left_table
+from .networks import FLOAT_MODEL, difference, goals, time_left, time_left_table
 
 # Some versions of ONNX Runtime have a slow kernel for SkipLayerNormalization, which this optimizer makes.
 UNFUSED = Peer("without SkipLayerNormFusion", disabled=("SkipLayerNormFusion",))
@@ -133,7 +133,7 @@ def measure(given: argparse.Namespace, say: Callable) -> Iterator[Measured]:
 
 def _row(m: Measured) -> list[str]:
     peers = FLOAT_MODEL, RUNTIME, UNFUSED.name, PROVIDER
-    ratios = judged_times(m, RUNTIME), times(m, UNFUSED.name, PROVIDER), judged_times(m, FLOAT_MODEL)
+    ratios = [times(m, peer, PROVIDER) for peer in (RUNTIME, UNFUSED.name, FLOAT_MODEL)]
     cells = [median_and_least(m, peer, 1e-3) for peer in peers]
     differ = [f"{100 * m.facts[fact]:.2g} %" for fact in ("differs", "runtime from float", "provider from float")]
     return [m.facts["network"], m.facts["variant"], *cells, *ratios, *differ]
@@ -146,21 +146,29 @@ def _few_bits_row(m: Measured) -> list[str]:
     return [m.facts["network"], m.facts["variant"], *cells, *ratios, *errors]
 
 
+def _by_weights(results: list[Measured]) -> dict[tuple[str, int], list[Measured]]:
+    """By their type and the number of threads."""
+    result: dict[tuple[str, int], list[Measured]] = {}
+    for m in results:
+        result.setdefault((m.facts["variant"], m.threads), []).append(m)
+    return result
+
+
 def tables(results: list[Measured]) -> dict[str, list[str]]:
-    """The goal, a table for each number of threads, and where the time goes; and a table of weights of few bits."""
+    """The goal, a table for each type of weights and number of threads, and where the time goes."""
     few_bits = [m for m in results if "errors" in m.facts]
     timed, spent = ([m for m in results if fact in m.facts] for fact in ("kind", "operators"))
     result = {"transformers goals": goals(timed, [], None)} if timed else {}
-    for threads, some in by_threads(timed).items():
+    for (variant, threads), some in _by_weights(timed).items():
         header = [f"{threads_label(threads)}, ms (least)", "weights", FLOAT_MODEL, RUNTIME, UNFUSED.name,
                   "dynquant's provider", "provider, times ONNX Runtime", f"times that {UNFUSED.name}",
                   "times the float model", "differs by", "ONNX Runtime from float", "provider from float"]  # fmt: skip
-        result[f"transformers {threads}"] = table(header, list(map(_row, some)))
-    for threads, some in by_threads(few_bits).items():
+        result[f"transformers {variant} {threads}"] = table(header, list(map(_row, some)))
+    for (variant, threads), some in _by_weights(few_bits).items():
         header = [f"{threads_label(threads)}, ms (least)", "weights", FLOAT_MODEL, RUNTIME, "dynquant's provider",
                   "provider, times ONNX Runtime", "times the float model", "error from float: ONNX Runtime", "provider",
                   "from level 0: ONNX Runtime", "provider"]  # fmt: skip
-        result[f"transformers few bits {threads}"] = table(header, list(map(_few_bits_row, some)))
+        result[f"transformers {variant} {threads}"] = table(header, list(map(_few_bits_row, some)))
     if spent:
         result["transformers time"] = time_left_table(spent, 6)
     return result
