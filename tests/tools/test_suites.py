@@ -10,7 +10,7 @@ from measure.models.texts import Tokenizer, items, sentences
 from measure.results import MACHINE, Measured, Processor
 from measure.run import named_tables, write_tables
 from measure.sessions import PROVIDER, RUNTIME
-from measure.suites import convolutions, core, costs, dynamic, embeddings, exactness, front, integer_costs, large, layers, nbits, networks, nodes, random_layers, shares, surroundings, weight_only_costs, weights
+from measure.suites import convolutions, core, costs, dynamic, embeddings, exactness, front, integer_costs, large, layers, nbits, networks, nodes, random_layers, shares, surroundings, transformers, weight_only_costs, weights
 
 
 def rows(tables, start):
@@ -458,7 +458,8 @@ class Page(unittest.TestCase):
     def test_the_pages_have_the_saved_figures(self):
         processors = [Processor.load(path) for path in sorted(FIGURES.glob("*.jsonl"))]
         with tempfile.TemporaryDirectory() as folder:
-            for name, suite in (("core", core), ("exactness", exactness)):
+            for name, suite in (("core", core), ("exactness", exactness), ("networks", networks), ("transformers", transformers),
+                                ("embeddings", embeddings), ("nodes", nodes)):  # fmt: skip
                 text = (FIGURES.parent / suite.PAGE).read_text()
                 page = pathlib.Path(folder, "page.md")
                 page.write_text(text)

@@ -22,6 +22,7 @@ from ..sessions import Peer, provider_peer, session
 from ..tables import by_threads, median_and_least, number, table, threads_label
 from ..turns import runs, take_turns
 
+PAGE = "performance/onnx.md"
 FLOAT, RUNTIME, PER_TENSOR, PER_ROW = "float", "ONNX Runtime, int8", "provider, per_tensor", "provider, per_row"
 ALONE, BATCHED = "alone", "in a batch"
 BATCH, NEIGHBOURS = 16, 10

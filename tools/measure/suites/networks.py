@@ -25,6 +25,7 @@ from ..sessions import EP_NAME, PROVIDER, RUNTIME, Graph, Peer, claimed_products
 from ..tables import by_threads, number, spread, table, threads_label, times
 from ..turns import take_turns
 
+PAGE = "performance/onnx.md"
 FLOAT_MODEL = "float model"
 CLAIMED, FUSED, PLAIN = "claimed layer", "its nodes in ONNX Runtime", "Neg in ONNX Runtime"
 NODE_COST = "cost of a node"

@@ -15,6 +15,7 @@ from ..sessions import RUNTIME, Peer, fresh, make_model, session
 from ..tables import by_threads, goal, number, table, threads_label, times
 from ..turns import chosen, take_turns
 
+PAGE = "performance/onnx.md"
 OWN, QUARK = "dynquant", "Quark"
 QUARK_DOMAIN = "com.amd.quark"
 ROWS, COLUMNS, BLOCK = 512, 512, 32  # 1 MiB of float: about the size of an L2 cache

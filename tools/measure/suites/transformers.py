@@ -19,6 +19,7 @@ from ..tables import median_and_least, table, threads_label, times
 from ..turns import take_turns
 from .networks import FLOAT_MODEL, difference, goals, time_left, time_left_table
 
+PAGE = "performance/onnx.md"
 # Some versions of ONNX Runtime have a slow kernel for SkipLayerNormalization, which this optimizer makes.
 UNFUSED = Peer("without SkipLayerNormFusion", disabled=("SkipLayerNormFusion",))
 # Of the largest value. Where sums or floats between layers differ in a bit, activations round to neighbouring codes,
