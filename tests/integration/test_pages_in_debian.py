@@ -58,6 +58,13 @@ class Pages(unittest.TestCase):
                 self.assertEqual((said, done.returncode), (printed, status))
                 self.assertEqual(f"pages: status {status}" in done.stdout, status != 0)
 
+    def test_wheels_are_installed_from_their_folder_without_a_compiler(self):
+        for line, compiles in (("pip install onnxruntime a.whl", False), ("pip install a.whl", False), ("pip install a.tar.gz", True)):
+            with self.subTest(line=line):
+                text = pages.script("docs/install.md", [line])
+                self.assertIn('cd "/src/$RELEASED"\n', text)
+                self.assertEqual("g++" in text, compiles)
+
     def test_what_it_refuses(self):
         for arguments, message in (([], "expected bookworm, trixie, --list or --help, given nothing"), (["sid"], "given sid"),
                                    (["trixie", "none.md"], "expected pages of this tree, given none.md")):
