@@ -23,7 +23,7 @@ inline builder product() {
     return b;
 }
 
-/// And its floats in `f`.
+/// product() and a Cast, which makes its sums the floats `f`.
 inline builder floats() {
     auto b = product();
     b.cast("sums", "f");

@@ -68,7 +68,7 @@ TEST(drop_in, mends_the_minimal_program) {
     expect_mended(MINIMAL_ONEDNN, "28 0 70 178 250 220 \n", README);
 }
 
-// By hand: rows (1, -1, 0.5) and (-4, 2, -2) by columns (1, 2, -1) and (4, 2, 8).
+// The program multiplies rows (1, -1, 0.5) and (-4, 2, -2) by columns (1, 2, -1) and (4, 2, 8): the sums are by hand.
 TEST(drop_in, multiplies_by_zero_points_of_columns) {
     expect_mended(ZERO_POINTS, "-1.5 6 2 -28\n", DROP_IN_PAGE);
     const auto out = run("LD_PRELOAD=" DROP_IN " DYNQUANT_VERBOSE=1", ZERO_POINTS);
