@@ -3,6 +3,7 @@
 import importlib.machinery
 import importlib.util
 import pathlib
+import re
 import subprocess
 import unittest
 
@@ -64,6 +65,15 @@ class Pages(unittest.TestCase):
                 text = pages.script("docs/install.md", [line])
                 self.assertIn('cd "/src/$RELEASED"\n', text)
                 self.assertEqual("g++" in text, compiles)
+
+    def test_readme_s_first_line_has_the_packages_that_readme_names_and_is_tried(self):
+        line, *_ = pages.commands((pages.ROOT / "README.md").read_text())
+        self.assertIn("pip install onnxruntime .", line)
+        steps = pages.script("README.md", [line])
+        packages = re.search(r"Debian: `apt install ([^`]*)`", (pages.ROOT / "README.md").read_text())[1]
+        self.assertRegex(steps, rf"apt-get install [-\w ]*{re.escape(packages)}\n")
+        self.assertLess(steps.index(packages), steps.index(line))
+        self.assertLess(steps.index(line), steps.index("test_per_row.py"))
 
     def test_what_it_refuses(self):
         for arguments, message in (([], "expected bookworm, trixie, --list or --help, given nothing"), (["sid"], "given sid"),
