@@ -131,7 +131,8 @@ class Functions(unittest.TestCase):
             "assert count() == before\n"
         )
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        of_qemu = "onnxruntime cpuid_info warning: Unknown CPU vendor. cpuinfo_vendor value: 0\n"  # its processor has no name
+        self.assertEqual((done.returncode, done.stderr.removeprefix(of_qemu)), (0, ""))
 
     def test_a_list_of_providers(self):
         """ONNX Runtime before 1.25 takes none of a library, and makes a session without it."""
