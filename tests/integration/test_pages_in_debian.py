@@ -59,6 +59,13 @@ class Pages(unittest.TestCase):
                 self.assertEqual((said, done.returncode), (printed, status))
                 self.assertEqual(f"pages: status {status}" in done.stdout, status != 0)
 
+    def test_how_each_page_ended(self):
+        name = """p.md: true -o "&:it's=`no`" $HOME"""
+        text = pages.all_of([(name, ["true"]), ("q.md", ["(exit 3)"]), ("r.md", ["cat"])])
+        done = subprocess.run(["bash", "-c", "cd() { :; }\n" + text], capture_output=True, text=True)
+        ended = re.findall(r"^pages: ended (\d+) \d+ (.*)$", done.stdout, re.MULTILINE)
+        self.assertEqual(ended, [("0", name), ("3", "q.md"), ("0", "r.md")])
+
     def test_wheels_are_installed_from_their_folder_without_a_compiler(self):
         for line, compiles in (("pip install onnxruntime a.whl", False), ("pip install a.whl", False), ("pip install a.tar.gz", True)):
             with self.subTest(line=line):
