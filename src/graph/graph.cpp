@@ -55,12 +55,13 @@ void check_connections(const graph_record &g, const std::vector<port> &added) {
     }
 }
 
-/// Creates the oneDNN graph behind g and adds the ops of g.
-void create_onednn_graph(graph_record &g) {
-    g.by_onednn = create_backing_graph(g.mode, g.apply_to_int);
+/// A oneDNN graph of the ops of g.
+onednn_graph make_onednn_graph(const graph_record &g, dnnl_fpmath_mode_t mode, bool apply_to_int) {
+    auto graph = create_backing_graph(mode, apply_to_int);
     for (const auto &op : g.ops)
-        require_success(add_any_op(g.by_onednn.get(), *op), label(*op), "add");
-    if (g.finalized) require_success(onednn().graph_finalize(g.by_onednn.get()), "graph", "finalize");
+        require_success(add_any_op(graph.get(), *op), label(*op), "add");
+    if (g.finalized) require_success(onednn().graph_finalize(graph.get()), "graph", "finalize");
+    return graph;
 }
 
 /// Partitions with oneDNN around the layers that dynquant takes, then claims each partition that is one op of this
@@ -68,13 +69,7 @@ void create_onednn_graph(graph_record &g) {
 void find_partitions_of_onednn(graph_record &g, dnnl_graph_partition_policy_t policy) {
     require_success(onednn().graph_filter(g.by_onednn.get(), policy), "graph", "partition");
     const auto around = take_layers(g.by_onednn.get(), g.ops, {g.mode, g.apply_to_int, policy});
-    std::vector<partition_or_layer> found;
-    if (around)
-        found = partitions_of(*around);
-    else
-        for (auto &partition : partitions_of(g.by_onednn.get()))
-            found.push_back({std::move(partition), nullptr});
-    for (auto &[partition, layer] : found) {
+    for (auto &[partition, layer] : partitions_of(g.by_onednn.get(), around)) {
         auto described = describe_partition(std::move(partition), g.mode);
         const auto op = std::ranges::find(g.ops, described.ops.front(), [](const auto &o) { return o->id; });
         if (layer)
@@ -95,7 +90,7 @@ void add(graph_record &g, const op_record &op) {
     const auto snapshot = std::make_shared<const op_record>(op);
     const auto ports = ports_of(*snapshot);
     check_connections(g, ports);
-    if (!g.by_onednn && !is_in_family(op)) create_onednn_graph(g);
+    if (!g.by_onednn && !is_in_family(op)) g.by_onednn = make_onednn_graph(g, g.mode, g.apply_to_int);
     if (g.by_onednn) require_success(add_any_op(g.by_onednn.get(), op), label(op), "add");
 
     g.ops.push_back(snapshot);
@@ -134,9 +129,10 @@ graph_record *create_graph(dnnl_engine_kind_t kind, dnnl_fpmath_mode_t mode) {
 }
 
 void set_fpmath_mode(graph_record &g, dnnl_fpmath_mode_t mode, bool apply_to_int) {
-    g.mode = require_known(mode);
+    require_known(mode);
+    if (g.by_onednn) g.by_onednn = make_onednn_graph(g, mode, apply_to_int); // 3.2 takes the mode at creation only
+    g.mode = mode;
     g.apply_to_int = apply_to_int;
-    if (g.by_onednn) create_onednn_graph(g); // 3.2 takes the mode at creation only
 }
 
 void get_fpmath_mode(const graph_record &g, dnnl_fpmath_mode_t &mode, bool &apply_to_int) {

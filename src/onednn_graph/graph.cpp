@@ -22,10 +22,10 @@ dnnl_status_t record_graph(
 /// none.
 dnnl_status_t add_to_onednn(graph_state &state, dnnl_graph_graph_t graph, dnnl_graph_op_t op, const op_record *record,
         bool is_refused = false) {
-    const auto status = onednn().add_op(graph, op);
     size_t id = 0;
-    if (status != dnnl_success || onednn().op_get_id(op, &id) != dnnl_success) return status;
-    if (!state.ids.insert(id).second) return status;
+    auto status = onednn().op_get_id(op, &id);
+    if (status == dnnl_success) status = onednn().add_op(graph, op);
+    if (status != dnnl_success || !state.ids.insert(id).second) return status;
     if (!record) {
         state.has_layers = false;
         return status;
@@ -44,14 +44,16 @@ dnnl_status_t add_family_op(graph_state &state, dnnl_graph_graph_t graph, const 
     return dnnl_success;
 }
 
-/// Claims a partition that is one op of this family.
-void claim_partition(const graph_state &state, dnnl_graph_partition_t partition) {
-    size_t count = 0, id = 0;
-    if (onednn().partition_get_op_num(partition, &count) != dnnl_success || count != 1) return;
-    if (onednn().partition_get_ops(partition, count, &id) != dnnl_success || !state.family.contains(id)) return;
-    const auto &op = *std::ranges::find(state.ops, id, [](const auto &o) { return o->id; });
-    claims().put(partition, std::make_shared<const claim>(claim {core::claim_op(op), state.mode}));
-    core::report("claim", core::label(*op));
+/// What dynquant compiles of a partition, a layer or one op of this family, or null.
+std::shared_ptr<const claim> claim_of(const graph_state &state, const core::partition_or_layer &partition) {
+    auto claimed = partition.layer;
+    if (!claimed) {
+        const auto ids = core::ops_of(partition.handle);
+        if (ids.size() != 1 || !state.family.contains(ids.front())) return nullptr;
+        claimed = core::claim_op(*std::ranges::find(state.ops, ids.front(), [](const auto &op) { return op->id; }));
+    }
+    core::report("claim", claimed->label());
+    return std::make_shared<const claim>(claim {std::move(claimed), state.mode, partition.layer != nullptr});
 }
 
 /// Takes layers from what oneDNN has partitioned. Without them the graph stays as oneDNN has it.
@@ -154,27 +156,22 @@ dnnl_status_t dnnl_graph_graph_get_partitions(
         dnnl_graph_graph_t graph, size_t num, dnnl_graph_partition_t *partitions) {
     return guarded([&] {
         const auto state = graphs().find(graph);
-        if (state && state->around && partitions) {
-            auto found = core::partitions_of(*state->around);
-            for (size_t i = 0; i < std::min(num, found.size()); ++i) {
-                partitions[i] = found[i].handle.release();
-                if (!found[i].layer) {
-                    claim_partition(*state, partitions[i]);
-                    continue;
-                }
-                claims().put(partitions[i], std::make_shared<const claim>(claim {found[i].layer, state->mode, true}));
-                core::report("claim", found[i].layer->label());
-            }
-            return dnnl_success;
+        auto found = state && partitions && !state->family.empty() ? core::partitions_of(graph, state->around)
+                                                                   : std::vector<core::partition_or_layer>();
+        if (found.empty()) return onednn().graph_get_partitions(graph, num, partitions);
+        found.resize(std::min(num, found.size()));
+        try {
+            for (const auto &partition : found)
+                if (auto claimed = claim_of(*state, partition))
+                    claims().put(partition.handle.get(), std::move(claimed));
+        } catch (...) {
+            for (const auto &partition : found)
+                claims().drop(partition.handle.get());
+            throw;
         }
-        const auto status = onednn().graph_get_partitions(graph, num, partitions);
-        size_t count = 0;
-        if (status != dnnl_success || !state || state->family.empty()
-                || onednn().graph_get_partition_num(graph, &count) != dnnl_success)
-            return status;
-        for (size_t i = 0; i < std::min(num, count); ++i) // oneDNN fills no more than count
-            claim_partition(*state, partitions[i]);
-        return status;
+        for (size_t i = 0; i < found.size(); ++i)
+            partitions[i] = found[i].handle.release();
+        return dnnl_success;
     });
 }
 

@@ -180,13 +180,18 @@ std::optional<graph_around_layers> take_layers(
     return result;
 }
 
-std::vector<partition_or_layer> partitions_of(const graph_around_layers &g) {
+std::vector<partition_or_layer> partitions_of(
+        dnnl_graph_graph_t graph, const std::optional<graph_around_layers> &around) {
     std::vector<partition_or_layer> result;
-    for (auto &p : partitions_of(g.by_onednn.get())) {
-        const auto ids = ops_of(p);
-        if (ids.size() == 1 && std::ranges::count(g.others, ids.front()) != 0) continue;
-        const auto layer = ids.size() == 1 ? g.layers.find(ids.front()) : g.layers.end();
-        result.push_back({std::move(p), layer == g.layers.end() ? nullptr : layer->second});
+    for (auto &p : partitions_of(around ? around->by_onednn.get() : graph)) {
+        std::shared_ptr<const claimed> layer;
+        const auto ids = around ? ops_of(p) : std::vector<size_t>();
+        if (ids.size() == 1) {
+            if (std::ranges::count(around->others, ids.front()) != 0) continue;
+            if (const auto found = around->layers.find(ids.front()); found != around->layers.end())
+                layer = found->second;
+        }
+        result.push_back({std::move(p), std::move(layer)});
     }
     return result;
 }

@@ -27,12 +27,14 @@ struct graph_around_layers {
 std::optional<graph_around_layers> take_layers(
         dnnl_graph_graph_t given, const std::vector<op_pointer> &ops, const graph_modes &modes);
 
-/// oneDNN's partitions around layers, in an order in which they can run; of a layer its Wildcard's.
+/// oneDNN's partitions of a graph, or those around its layers, in an order in which they can run; of a layer its
+/// Wildcard's.
 struct partition_or_layer {
     onednn_partition handle;
     std::shared_ptr<const claimed> layer; // or null
 };
-std::vector<partition_or_layer> partitions_of(const graph_around_layers &g);
+std::vector<partition_or_layer> partitions_of(
+        dnnl_graph_graph_t graph, const std::optional<graph_around_layers> &around);
 size_t count_partitions(const graph_around_layers &g);
 
 } // namespace dynquant::graph::core
