@@ -150,10 +150,11 @@ void infer_outputs(const custom_op &op, OrtShapeInferContext &context) {
     const node_description d(op, context);
     const auto types = types_of(d.node());
     if (types.empty()) return;
+    const auto *const info = d.input(0); // it has a type, without which no output would have one
     std::size_t rank = 0;
-    check(op.api, op.api.GetDimensionsCount(d.input(0), &rank));
+    check(op.api, op.api.GetDimensionsCount(info, &rank));
     if (rank == 0) return; // a scalar or an unknown rank: ONNX Runtime chooses the types, the shapes stay unknown
-    const auto x = read_shape(op.api, *d.input(0), rank);
+    const auto x = read_shape(op.api, *info, rank);
     set_output(op.api, context, 0, types[0], x);
     if (types.size() == 1) return;
     const auto shape = scale_shape(d.node(), x);
