@@ -7,6 +7,12 @@
 
 namespace dynquant::onnxruntime {
 
+bool succeeded(const OrtApi &api, OrtStatus *status) {
+    if (status && api.GetErrorCode(status) == ORT_RUNTIME_EXCEPTION) throw status_exception(api, status);
+    api.ReleaseStatus(status);
+    return !status;
+}
+
 OrtStatus *status_of_exception(const OrtApi &api) noexcept {
     try {
         throw;

@@ -24,6 +24,10 @@ inline void check(const OrtApi &api, OrtStatus *status) {
         throw status_exception(api, status);
 }
 
+/// Whether the call succeeded, where a refusal is an answer, as that an attribute is missing. Throws a status_exception
+/// for the code that ONNX Runtime gives to its exceptions, as where memory is used up: that is no answer.
+bool succeeded(const OrtApi &api, OrtStatus *status);
+
 /// The status for the exception that is being handled: INVALID_ARGUMENT for dynquant::error, with its message.
 OrtStatus *status_of_exception(const OrtApi &api) noexcept;
 

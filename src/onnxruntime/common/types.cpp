@@ -1,5 +1,7 @@
 #include "onnxruntime/common/types.hpp"
 
+#include <memory>
+
 #include "onnxruntime/common/status.hpp"
 
 namespace dynquant::onnxruntime {
@@ -15,14 +17,12 @@ constexpr struct {
 bool is_known(const OrtApi &api, ONNXTensorElementDataType type) {
     OrtMemoryInfo *memory = nullptr;
     check(api, api.CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &memory));
+    const std::unique_ptr<OrtMemoryInfo, decltype(OrtApi::ReleaseMemoryInfo)> owner(memory, api.ReleaseMemoryInfo);
     std::byte none {};
     const std::int64_t shape[] = {0};
     OrtValue *tensor = nullptr;
-    OrtStatus *status = api.CreateTensorWithDataAsOrtValue(memory, &none, 0, shape, 1, type, &tensor);
-    const bool made = status == nullptr;
-    api.ReleaseStatus(status);
+    const bool made = succeeded(api, api.CreateTensorWithDataAsOrtValue(memory, &none, 0, shape, 1, type, &tensor));
     api.ReleaseValue(tensor);
-    api.ReleaseMemoryInfo(memory);
     return made;
 }
 

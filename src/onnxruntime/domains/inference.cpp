@@ -31,11 +31,7 @@ class node_description {
     /// Type and shape of an input, or nullptr. The context owns it.
     OrtTensorTypeAndShapeInfo *input(std::size_t index) const {
         OrtTensorTypeAndShapeInfo *info = nullptr;
-        if (OrtStatus *status = api_.ShapeInferContext_GetInputTypeShape(&context_, index, &info)) {
-            api_.ReleaseStatus(status);
-            return nullptr;
-        }
-        return info;
+        return succeeded(api_, api_.ShapeInferContext_GetInputTypeShape(&context_, index, &info)) ? info : nullptr;
     }
 
   private:
@@ -63,10 +59,8 @@ class node_description {
     /// False where it is missing, or of another type or too long, which the kernel will refuse.
     bool read(const char *name, OrtOpAttrType type, void *value, std::size_t size) {
         const OrtOpAttr *attribute = nullptr;
-        OrtStatus *status = api_.ShapeInferContext_GetAttribute(&context_, name, &attribute);
-        if (!status) status = api_.ReadOpAttr(attribute, type, value, size, &size);
-        api_.ReleaseStatus(status);
-        return !status;
+        return succeeded(api_, api_.ShapeInferContext_GetAttribute(&context_, name, &attribute))
+                && succeeded(api_, api_.ReadOpAttr(attribute, type, value, size, &size));
     }
 
     const OrtApi &api_;

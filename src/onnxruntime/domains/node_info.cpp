@@ -19,13 +19,7 @@ std::string read_name(const OrtApi &api, const OrtKernelInfo &info) {
 
 namespace attribute_type = onnx::attribute_type;
 
-/// Whether the call succeeded; releases the status. Reading an attribute fails if it is missing or has another type.
-bool succeeded(const OrtApi &api, OrtStatus *status) {
-    api.ReleaseStatus(status);
-    return status == nullptr;
-}
-
-/// The type of an attribute, or missing.
+/// The type of an attribute, or missing. Reading one is refused where it is missing or has another type.
 std::int32_t find_type(const OrtApi &api, const OrtKernelInfo &info, const char *name) {
     float real = 0;
     std::int64_t integer = 0;

@@ -87,7 +87,7 @@ T number(const OrtApi &api, const OrtOpAttr &from, OrtOpAttrType type) {
 template <typename Sequence>
 Sequence sequence(const OrtApi &api, const OrtOpAttr &from, OrtOpAttrType type) {
     std::size_t bytes = 0;
-    api.ReleaseStatus(api.ReadOpAttr(&from, type, nullptr, 0, &bytes));
+    succeeded(api, api.ReadOpAttr(&from, type, nullptr, 0, &bytes));
     Sequence result(bytes / sizeof(typename Sequence::value_type), {});
     if (bytes != 0) check(api, api.ReadOpAttr(&from, type, result.data(), bytes, &bytes));
     return result;
@@ -95,10 +95,8 @@ Sequence sequence(const OrtApi &api, const OrtOpAttr &from, OrtOpAttrType type) 
 
 std::optional<attribute> read_attribute(const OrtApi &api, const OrtOpAttr &from) {
     OrtOpAttrType type = ORT_OP_ATTR_UNDEFINED;
-    if (auto *const status = api.OpAttr_GetType(&from, &type)) { // of a type that it does not know, as TypeProto is
-        api.ReleaseStatus(status);
-        return std::nullopt;
-    }
+    if (!succeeded(api, api.OpAttr_GetType(&from, &type)))
+        return std::nullopt; // as of TypeProto, which it does not know
     switch (type) {
         case ORT_OP_ATTR_INT: return number<std::int64_t>(api, from, type);
         case ORT_OP_ATTR_FLOAT: return number<float>(api, from, type);

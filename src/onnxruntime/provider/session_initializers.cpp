@@ -22,13 +22,10 @@ session_initializers::session_initializers(const OrtApi &api, const OrtSessionOp
 }
 
 bool session_initializers::replace(const std::string &name) {
-    const auto [at, is_new] = known_.try_emplace(name, false);
-    if (is_new)
-        if (auto *const refusal = api_.AddInitializer(copy_.get(), name.c_str(), value_.get())) {
-            api_.ReleaseStatus(refusal);
-            at->second = true;
-        }
-    return at->second;
+    const auto found = known_.find(name);
+    if (found != known_.end()) return found->second;
+    const bool is_new = succeeded(api_, api_.AddInitializer(copy_.get(), name.c_str(), value_.get()));
+    return known_.emplace(name, !is_new).first->second;
 }
 
 } // namespace dynquant::onnxruntime
