@@ -38,18 +38,21 @@ struct neon_bytes {
     static std::int64_t interleave_3(
             const unsigned char *from, std::int64_t step, std::int64_t count, unsigned char *to) {
         std::int64_t i = 0;
-        for (; i + 16 <= count; i += 16)
-            vst3q_u8(to + 3 * i, {{vld1q_u8(from + i), vld1q_u8(from + step + i), vld1q_u8(from + 2 * step + i)}});
+        for (; i + 16 <= count; i += 16) { // vst3q_u8 and its like are macros in clang, which a brace's commas part
+            const uint8x16x3_t lines = {{vld1q_u8(from + i), vld1q_u8(from + step + i), vld1q_u8(from + 2 * step + i)}};
+            vst3q_u8(to + 3 * i, lines);
+        }
         return i;
     }
     /// interleave_3() for four lines.
     static std::int64_t interleave_4(
             const unsigned char *from, std::int64_t step, std::int64_t count, unsigned char *to) {
         std::int64_t i = 0;
-        for (; i + 16 <= count; i += 16)
-            vst4q_u8(to + 4 * i,
-                    {{vld1q_u8(from + i), vld1q_u8(from + step + i), vld1q_u8(from + 2 * step + i),
-                            vld1q_u8(from + 3 * step + i)}});
+        for (; i + 16 <= count; i += 16) {
+            const uint8x16x4_t lines = {{vld1q_u8(from + i), vld1q_u8(from + step + i), vld1q_u8(from + 2 * step + i),
+                    vld1q_u8(from + 3 * step + i)}};
+            vst4q_u8(to + 4 * i, lines);
+        }
         return i;
     }
     /// Gathers every stride-th byte, sixteen at a time. Reads nothing beyond the last gathered byte. Returns how many
@@ -125,7 +128,8 @@ struct neon_bytes {
         const auto bytes = vld1q_u8(from), sign = vdupq_n_u8(is_signed ? 8 : 0); // extends: (x ^ 8) - 8
         const auto low = vandq_u8(bytes, vdupq_n_u8(0xf)), high = vshrq_n_u8(bytes, 4);
         const auto extended = [=](uint8x16_t x) { return vreinterpretq_s8_u8(vsubq_u8(veorq_u8(x, sign), sign)); };
-        vst2q_s8(to, {{extended(low), extended(high)}});
+        const int8x16x2_t both = {{extended(low), extended(high)}};
+        vst2q_s8(to, both);
     }
     static void pack_nibbles(const std::int8_t *from, unsigned char *to, std::int8_t lowest, std::int8_t highest) {
         const auto pairs = vld2q_s8(from);
