@@ -14,7 +14,9 @@ namespace dynquant::graph::core {
 /// Functions of oneDNN 3.2 are never null. Newer ones, from execute_v2 on, may be.
 struct onednn_functions {
 #define DYNQUANT_ONEDNN(name, function) decltype(&function) name;
+#define DYNQUANT_NEWER_ONEDNN(name, function)
 #include "graph/onednn_functions.inc"
+#undef DYNQUANT_NEWER_ONEDNN
 #undef DYNQUANT_ONEDNN
 
     using execute_v2 = dnnl_status_t (*)(const_dnnl_graph_compiled_partition_t, dnnl_stream_t, size_t,

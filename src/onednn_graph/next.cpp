@@ -26,13 +26,10 @@ struct next_functions : core::onednn_functions {
             return found != nullptr;
         };
 #define DYNQUANT_ONEDNN(name, function) complete &= find(name, #function);
+#define DYNQUANT_NEWER_ONEDNN(name, function) find(name, #function);
 #include "graph/onednn_functions.inc"
+#undef DYNQUANT_NEWER_ONEDNN
 #undef DYNQUANT_ONEDNN
-        find(compiled_partition_execute_v2, "dnnl_graph_compiled_partition_execute_v2");
-        find(compiled_partition_get_scratchpad_logical_tensor,
-                "dnnl_graph_compiled_partition_get_scratchpad_logical_tensor");
-        find(graph_set_fpmath_mode, "dnnl_graph_graph_set_fpmath_mode");
-        find(set_constant_tensor_cache_capacity, "dnnl_graph_set_constant_tensor_cache_capacity");
     }
 };
 

@@ -47,16 +47,10 @@ onednn_functions make_table() {
     onednn_functions f {};
     const auto frees = [](const std::string &name) { return name.ends_with("_destroy"); };
 #define DYNQUANT_ONEDNN(name, function) f.name = behind<&onednn_functions::name>(#function, !frees(#function));
+#define DYNQUANT_NEWER_ONEDNN(name, function) f.name = behind<&onednn_functions::name>(#function);
 #include "graph/onednn_functions.inc"
+#undef DYNQUANT_NEWER_ONEDNN
 #undef DYNQUANT_ONEDNN
-    f.compiled_partition_execute_v2 =
-            behind<&onednn_functions::compiled_partition_execute_v2>("dnnl_graph_compiled_partition_execute_v2");
-    f.compiled_partition_get_scratchpad_logical_tensor =
-            behind<&onednn_functions::compiled_partition_get_scratchpad_logical_tensor>(
-                    "dnnl_graph_compiled_partition_get_scratchpad_logical_tensor");
-    f.graph_set_fpmath_mode = behind<&onednn_functions::graph_set_fpmath_mode>("dnnl_graph_graph_set_fpmath_mode");
-    f.set_constant_tensor_cache_capacity = behind<&onednn_functions::set_constant_tensor_cache_capacity>(
-            "dnnl_graph_set_constant_tensor_cache_capacity");
     return f;
 }
 
@@ -211,7 +205,7 @@ TEST(refusing_onednn, in_a_partition_of_onednns) {
     EXPECT_GT(refuse_each_call(run, {0, 0.5F, 1, 0, 0, 2}), 0);
 }
 
-/// As f() does, the second time where the first is an exception.
+/// Calls f(), and once more where that throws.
 template <typename F>
 auto repeated(F &&f) {
     try {
