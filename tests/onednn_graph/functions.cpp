@@ -113,6 +113,42 @@ TEST_F(drop_in_functions, partition_of_one_op) {
     }
 }
 
+/// DynamicDequantize by one scale.
+dnnl_graph_op_t create_dequantize(std::size_t id, const lt &from, const lt &to) {
+    const auto op = create(id, dnnl_graph_op_dynamic_dequantize, {from, tensor_of(4, dnnl_f32, {1})}, to);
+    ok(dnnl_graph_op_set_attr_str(op, dnnl_graph_op_attr_qtype, "per_tensor", 10));
+    return op;
+}
+
+TEST_F(drop_in_functions, lists_of_a_layer) {
+    const lt x8 = tensor_of(10, dnnl_u8, {2, 3}), w8 = tensor_of(11, dnnl_s8, {3, 4}),
+             xf = tensor_of(12, dnnl_f32, {2, 3}), wf = tensor_of(13, dnnl_f32, {3, 4}),
+             product = tensor_of(14, dnnl_f32, {2, 4});
+    for (const auto op : {create_dequantize(20, x8, xf), create_dequantize(21, w8, wf),
+                 create(22, dnnl_graph_op_matmul, {xf, wf}, product)})
+        ok(dnnl_graph_add_op(graph, kept(op)));
+    const auto found = partitions();
+    ASSERT_EQ(found.size(), 1u);
+    const auto layer = kept(found[0]);
+    std::size_t count = 0;
+    ok(dnnl_graph_partition_get_op_num(layer, &count));
+    ASSERT_EQ(count, 3u);
+    std::vector<std::size_t> ids(3);
+    ok(dnnl_graph_partition_get_ops(layer, 3, ids.data()));
+    EXPECT_EQ(ids, (std::vector<std::size_t> {20, 21, 22}));
+    ok(dnnl_graph_partition_get_output_ports_num(layer, &count));
+    ASSERT_EQ(count, 1u);
+    lt port;
+    ok(dnnl_graph_partition_get_output_ports(layer, 1, &port));
+    EXPECT_EQ(port.id, 14u);
+
+    EXPECT_EQ(dnnl_graph_partition_get_ops(layer, 2, ids.data()), dnnl_invalid_arguments);
+    EXPECT_EQ(dnnl_graph_partition_get_ops(layer, 3, nullptr), dnnl_invalid_arguments);
+    EXPECT_EQ(dnnl_graph_partition_get_input_ports(layer, 1, &port), dnnl_invalid_arguments);
+    EXPECT_EQ(dnnl_graph_partition_get_output_ports(layer, 1, nullptr), dnnl_invalid_arguments);
+    EXPECT_EQ(dnnl_graph_partition_get_op_num(layer, nullptr), dnnl_invalid_arguments);
+}
+
 TEST_F(drop_in_functions, fpmath_mode) {
     ok(dnnl_graph_graph_set_fpmath_mode(graph, dnnl_fpmath_mode_strict, 0));
     dnnl_graph_graph_t other = nullptr;

@@ -1,7 +1,15 @@
 // The drop-in's C functions refuse with oneDNN's statuses, and leave to oneDNN what is oneDNN's to judge.
+#include <dlfcn.h>
+
 #include "has.hpp"
 #include "onednn_graph/functions.hpp"
 #include "support/program.hpp"
+
+// Newer than oneDNN 3.2's header.
+extern "C" {
+dnnl_status_t dnnl_graph_graph_set_fpmath_mode(dnnl_graph_graph_t, dnnl_fpmath_mode_t, int);
+dnnl_status_t dnnl_graph_set_constant_tensor_cache_capacity(dnnl_engine_kind_t, size_t);
+}
 
 namespace {
 
@@ -95,6 +103,26 @@ TEST_F(onednn_graph_refusals, what_onednn_takes_and_we_refuse_is_onednns) {
     ok(dnnl_graph_add_op(graph, op));
     for (const auto p : partitions())
         kept(p);
+    dnnl_graph_partition_t alone = nullptr;
+    const auto printed = printed_by([&] { ok(dnnl_graph_partition_create_with_op(&alone, op, dnnl_cpu)); });
+    kept(alone);
+    EXPECT_TRUE(has(printed, {"leave", "op 7 'op' (Dequantize): zps: expected ", ", given 1099511627776"})) << printed;
+}
+
+// Functions that the drop-in defines and that oneDNN 3.2 lacks.
+TEST_F(onednn_graph_refusals, functions_that_this_onednn_lacks) {
+    const auto library = dlopen("libdnnl.so.3", RTLD_LAZY | RTLD_NOLOAD);
+    ASSERT_NE(library, nullptr) << dlerror();
+    const auto set_mode = [&] { return dnnl_graph_graph_set_fpmath_mode(graph, dnnl_fpmath_mode_any, 1); };
+    if (dlsym(library, "dnnl_graph_graph_set_fpmath_mode"))
+        ok(set_mode());
+    else
+        refused(dnnl_unimplemented,
+                {"graph: fpmath mode: expected ", "that of its creation, which this oneDNN keeps", ", given 3"},
+                set_mode);
+    EXPECT_EQ(dnnl_graph_set_constant_tensor_cache_capacity(dnnl_cpu, 0),
+            dlsym(library, "dnnl_graph_set_constant_tensor_cache_capacity") ? dnnl_success : dnnl_unimplemented);
+    dlclose(library);
 }
 
 TEST_F(onednn_graph_refusals, both_refuse_with_our_status) {
