@@ -364,6 +364,42 @@ TEST(layers_verbose, ops_that_are_no_layer_say_why) {
                     + "of Dequantize or DynamicDequantize\n"));
 }
 
+TEST(layers_verbose, operands_that_no_layer_reads_say_why) {
+    const auto says = [](small_chain p, const std::string &why) {
+        return contains(printed_of(p),
+                line + "leave,cpu," + product + "oneDNN multiplies floats, as it is no layer: " + why + "\n");
+    };
+    small_chain p;
+    p.x = lt(0, dynquant::graph::newer::s4, {2, 3}, layout::strided);
+    p.set_up();
+    EXPECT_TRUE(says(p, dx + "src: expected s8 or u8, given s4"));
+    p = small_chain();
+    p.x_zp = lt(2, type::undef, dims {1}, layout::strided);
+    p.set_up();
+    EXPECT_TRUE(says(p, dx + "zps: expected s8, u8 or s32, given undef"));
+    p = small_chain();
+    p.x_scale = lt(1, type::undef, dims {1}, layout::strided);
+    p.set_up();
+    EXPECT_TRUE(says(p, dx + "scales: expected f32, f16 or bf16, given undef"));
+    p = small_chain();
+    p.w = s8(10, {unknown, 2});
+    p.w_real = f32(13, {unknown, 2});
+    p.set_up();
+    EXPECT_TRUE(says(p, "weights: expected known dims, at least 2, given ?x2"));
+    p.ops = {p.ops[1], {102, kind::MatMul, {f32(0, {2, 3}), p.w_real}, {p.product}, "product"}}; // x of floats
+    EXPECT_TRUE(says(p, "weights: expected known dims, at least 2, given ?x2"));
+    p = small_chain();
+    p.ops[0] = by_channel({100, kind::DynamicDequantize, {p.x, f32(1, {3})}, {p.x_real}, "dx"}, 1);
+    EXPECT_TRUE(says(p, dx + "expected one scale for all of a row of MatMul's src, given several"));
+    p = small_chain();
+    p.x = lt(0, type::u8, 2, layout::strided);
+    p.x_real = lt(3, type::f32, 2, layout::strided);
+    p.set_up();
+    p.ops[0] = with_mask({100, kind::DynamicDequantize, {p.x, f32(1, {2, 2})}, {p.x_real}, "dx"}, 3)
+                       .set_attr(dynquant::graph::newer::group_shape, numbers {2, 1});
+    EXPECT_TRUE(says(p, dx + "expected known dims of src, given ?x?"));
+}
+
 TEST(layers_verbose, convolutions_that_are_no_layer_say_why) {
     const auto says = [](const small_convolution &p, const std::string &why) {
         return contains(printed_of(p),
@@ -376,19 +412,25 @@ TEST(layers_verbose, convolutions_that_are_no_layer_say_why) {
     p.set_up();
     p.ops[1] = by_channel({101, kind::DynamicDequantize, {p.w, f32(11, {2})}, {p.w_real()}, "dw"}, 3);
     EXPECT_TRUE(says(p, dw + "expected one scale for all of a filter, given several"));
-    const auto numbers_say = [&](attr name, const numbers &values, const std::string &why) {
+    const auto attribute_says = [&]<typename Value>(attr name, const Value &value, const std::string &why) {
         p.set_up();
-        p.ops[2].set_attr(name, values);
+        p.ops[2].set_attr(name, value);
         try {
             EXPECT_TRUE(says(p, why));
         } catch (const dnnl::error &e) { // oneDNN 3.7 takes no such op
             EXPECT_EQ(e.status, dnnl_invalid_graph_op);
         }
     };
-    numbers_say(attr::pads_begin, {-1, 0}, "pads_begin: expected values of 0 to 1073741824, given -1");
-    numbers_say(attr::strides, {1}, "strides: expected 2 values, given 1");
-    numbers_say(attr::strides, {1, 0}, "strides: expected values of 1 to 1073741824, given 0");
-    numbers_say(attr::dilations, {1, (1 << 30) + 1}, "dilations: expected values of 1 to 1073741824, given 1073741825");
+    attribute_says(attr::pads_begin, numbers {-1, 0}, "pads_begin: expected values of 0 to 1073741824, given -1");
+    attribute_says(attr::strides, numbers {1}, "strides: expected 2 values, given 1");
+    attribute_says(attr::strides, numbers {1, 0}, "strides: expected values of 1 to 1073741824, given 0");
+    attribute_says(attr::dilations, numbers {1, (1 << 30) + 1},
+            "dilations: expected values of 1 to 1073741824, given 1073741825");
+    attribute_says(attr::pads_end, numbers {0}, "pads_end: expected 2 values, given 1");
+    attribute_says(attr::auto_pad, std::string("SAME"),
+            "auto_pad: expected None, SAME_UPPER, SAME_LOWER or VALID, given SAME");
+    attribute_says(attr::data_format, std::string("XNC"), "data_format: expected NXC or NCX, given XNC");
+    attribute_says(attr::weights_format, std::string("IXO"), "weights_format: expected XIO or OIX, given IXO");
     p.set_up();
     const auto bf16 = [](const lt &t) { return lt(t.get_id(), type::bf16, t.get_dims(), layout::strided); };
     p.ops = {{100, kind::DynamicDequantize, {p.x(), p.x_scale, p.x_zp}, {bf16(p.x_real())}, "dx"},
@@ -402,6 +444,16 @@ TEST(layers_verbose, convolutions_that_are_no_layer_say_why) {
     p.set_up();
     p.ops.erase(p.ops.begin() + 1);
     EXPECT_TRUE(says(p, "weights: expected the result of Dequantize or DynamicDequantize"));
+    p.w = s8(10, {2, unknown, 2, 2});
+    p.set_up();
+    EXPECT_TRUE(says(p, "weights: expected known dims, at least 3, given 2x?x2x2"));
+    p = small_convolution(true);
+    p.ops = {{100, kind::DynamicDequantize, {lt(0, type::u8, layout::strided), p.x_scale, p.x_zp},
+                     {lt(3, type::f32, layout::strided)}, "dx"},
+            p.ops[1],
+            p.with_attributes({102, kind::Convolution, {lt(3, type::f32, layout::strided), p.w_real()},
+                    {lt(20, type::f32, layout::strided)}, "conv"})};
+    EXPECT_TRUE(says(p, "src: expected rank 4, that of weights, given ?"));
 }
 
 TEST(layers_verbose, ops_that_onednn_fuses_right_are_left) {
