@@ -145,8 +145,9 @@ dnnl_status_t dnnl_graph_graph_filter(dnnl_graph_graph_t graph, dnnl_graph_parti
 
 dnnl_status_t dnnl_graph_graph_get_partition_num(const_dnnl_graph_graph_t graph, size_t *num) {
     return guarded([&] {
+        if (!num) return dnnl_invalid_arguments; // oneDNN writes there
         const auto state = graphs().find(graph);
-        if (!state || !state->around || !num) return onednn().graph_get_partition_num(graph, num);
+        if (!state || !state->around) return onednn().graph_get_partition_num(graph, num);
         *num = core::count_partitions(*state->around);
         return dnnl_success;
     });

@@ -160,6 +160,20 @@ TEST(convolutions, end_before_a_bias_of_other_channels) {
     EXPECT_EQ(data_of(p, 21), (floats {1, 1, 7, 7, 1.5F, -0.375F, 1.875F, 0}));
 }
 
+TEST(convolutions, end_before_slopes_of_other_channels) {
+    // PReLU takes dims[1] for the channels, and the convolution the last one.
+    small_convolution p(false);
+    const lt slopes = f32(30, {2}), result = f32(21, p.dims_of(2, 2, 2));
+    p.then(dg::op(103, kind::PReLU, {p.product(), slopes}, {}, "prelu").set_attr<std::string>(attr::data_format, "NCX"),
+            result);
+    p.give(p.w_scales, floats {-2, 0.25F}).give(slopes, floats {3, 5});
+    const auto partitions = partitions_of(p);
+    EXPECT_EQ(ops_of(partitions), (std::vector<id_list> {{100, 101, 102}, {103}}));
+    run_in_order(partitions, p);
+    // The first filter gives -0 -2, -6 -8, of which the first line is times 3 and the second times 5.
+    EXPECT_EQ(data_of(p, 21), p.in_order(floats {0, -6, -30, -40, 0.5F, 0.625F, 0.875F, 1}));
+}
+
 TEST(convolutions, end_before_an_operand_of_more_dims) {
     small_convolution p(false);
     const lt factor = f32(30, {1, 1, 1, 1, 2});

@@ -167,6 +167,57 @@ TEST(layers, take_what_they_dequantize_as_operand_too) {
     EXPECT_EQ(data_of(p, 21), (floats {3, 1.5F}));
 }
 
+TEST(layers, multiply_by_itself_what_one_quantize_gives) {
+    small_chain p;
+    const lt raw = f32(70, {2, 2});
+    p.x = s8(0, {2, 2});
+    p.x_real = f32(3, {2, 2});
+    p.ops = {{99, kind::DynamicQuantize, {raw, p.x_scale, p.x_zp}, {p.x}, "q"}, p.dequantize_x(),
+            {102, kind::MatMul, {p.x_real, p.x_real}, {p.product}, "product"}};
+    p.give(raw, floats {0.5F, 1, -1, -1.5F}).give(p.x_scale, floats {0.5F}).give(p.x_zp, std::vector<std::int32_t> {3});
+    const auto partitions = partitions_of(p);
+    EXPECT_EQ(ops_of(partitions), (std::vector<id_list> {{99}, {100, 102}}));
+    run_in_order(partitions, p);
+    // 1 2, -2 -3 squared is -3 -4, 4 5.
+    EXPECT_EQ(data_of(p, 20), (floats {-0.75F, -1, 1, 1.25F}));
+}
+
+TEST(layers, of_one_x_leave_its_quantize_a_partition_of_its_own) {
+    auto p = small_chain().give_data();
+    const lt raw = f32(70, {2, 3}), w = s8(50, {3, 1}), scale = f32(51, {1}), real = f32(52, {3, 1});
+    p.ops.insert(p.ops.begin(), {99, kind::DynamicQuantize, {raw, p.x_scale, p.x_zp}, {p.x}, "q"});
+    p.ops.push_back({110, kind::DynamicDequantize, {w, scale}, {real}, "dw2"});
+    p.ops.push_back({111, kind::MatMul, {p.x_real, real}, {f32(60, {2, 1})}, "product2"});
+    p.give(raw, floats {-1, -0.5F, 0, 0.5F, 1, 1.5F})
+            .give(w, std::vector<std::int8_t> {1, 0, 1})
+            .give(scale, floats {2});
+    const auto partitions = partitions_of(p);
+    EXPECT_EQ(sorted_ops_of(partitions), (std::vector<id_list> {{99}, {100, 101, 102}, {110, 111}}));
+    run_in_order(partitions, p);
+    EXPECT_EQ(data_of(p, 20), small_product);
+    EXPECT_EQ(data_of(p, 60), (floats {-2, 4})); // -2 -1 0 and 1 2 3, times 1 0 1
+}
+
+TEST(layers, take_an_x_that_an_op_of_another_kind_gives) {
+    auto p = small_chain().give_data();
+    p.ops.insert(p.ops.begin(), {99, kind::Wildcard, {f32(70, {2, 3})}, {p.x}, "unknown"});
+    const auto partitions = partitions_of(p);
+    ASSERT_EQ(ops_of(partitions), (std::vector<id_list> {{99}, {100, 101, 102}}));
+    EXPECT_EQ(values_of<float>(compile(partitions.back(), p).run(p.data)), small_product);
+}
+
+TEST(layers, stand_beside_a_bias_of_other_floats) {
+    auto p = small_chain().give_data();
+    const lt raw = f32(70, {2, 2}), bias = f32(71, {2});
+    p.ops.push_back({103, kind::BiasAdd, {raw, bias}, {f32(72, {2, 2})}, "bias"});
+    p.give(raw, floats {1, 2, 3, 4}).give(bias, floats {10, 20});
+    const auto partitions = partitions_of(p);
+    EXPECT_EQ(sorted_ops_of(partitions), (std::vector<id_list> {{100, 101, 102}, {103}}));
+    run_in_order(partitions, p);
+    EXPECT_EQ(data_of(p, 20), small_product);
+    EXPECT_EQ(data_of(p, 72), (floats {11, 22, 13, 24}));
+}
+
 TEST(layers, take_an_x_whose_layout_onednn_chose) {
     auto p = small_chain().give_data();
     const lt raw = f32(70, {2, 3}), clipped = lt(71, type::f32, {2, 3}, layout::any);

@@ -144,6 +144,59 @@ TEST(layers, add_a_tensor_without_broadcasting) {
     EXPECT_EQ(layer_gives(p), (floats {-4, 2.375F, -5, 6.25F}));
 }
 
+TEST(layers, end_before_an_add_without_broadcasting_of_other_or_unknown_dims) {
+    const lt known = f32(20, {2, 2}), of_unknown_rows = f32(20, {unknown, 2});
+    for (const auto &[product, t] :
+            {std::pair(known, f32(30, {2})), {known, f32(30, {2, unknown})}, {of_unknown_rows, f32(30, {2, 2})}}) {
+        auto p = small_chain();
+        if (product.get_dims().front() == unknown) p.x = u8(0, {unknown, 3});
+        p.x_real = f32(3, p.x.get_dims());
+        p.product = product;
+        p.set_up();
+        p.then(dg::op(103, kind::Add, {product, t}, {}, "add").set_attr<std::string>(attr::auto_broadcast, "none"),
+                f32(40, product.get_dims()));
+        EXPECT_EQ(ops_of(partitions_of(p)), (std::vector<id_list> {{100, 101, 102}, {103}}));
+    }
+}
+
+TEST(layers, add_constants_of_one_row) {
+    auto p = small_chain().give_data();
+    p.x = u8(0, {1, 3});
+    p.x_real = f32(3, {1, 3});
+    p.product = f32(20, {1, 2});
+    p.set_up();
+    const lt row(30, type::f32, dims {1, 2}, layout::strided, property::constant);
+    p.then({103, kind::Add, {p.product, row}, {}, "add"}, f32(40, {1, 2}));
+    p.give(p.x, std::vector<std::uint8_t> {1, 2, 3}).give(row, floats {1, 2});
+    EXPECT_EQ(layer_gives(p), (floats {-4, 2.375F}));
+}
+
+TEST(layers, add_a_tensor_to_a_product_of_transposed_matrices_without_dims) {
+    for (const bool transposes_x : {false, true})
+        for (const bool transposes_w : {false, true}) {
+            auto p = small_chain().give_data();
+            const lt t = f32(30, {2, 2});
+            if (transposes_x) {
+                p.x = u8(0, {3, 2});
+                p.x_real = f32(3, {3, 2});
+                p.give(p.x, std::vector<std::uint8_t> {1, 4, 2, 5, 3, 6});
+            }
+            if (transposes_w) {
+                p.w = s8(10, {2, 3});
+                p.w_real = f32(13, {2, 3});
+                p.give(p.w, std::vector<std::int8_t> {1, 3, -5, -2, 4, 6});
+            }
+            p.product = lt(20, type::f32, layout::strided);
+            p.ops = {p.dequantize_x(), by_channel(p.dequantize_w(), transposes_w ? 0 : 1),
+                    p.matmul()
+                            .set_attr<bool>(attr::transpose_a, transposes_x)
+                            .set_attr<bool>(attr::transpose_b, transposes_w)};
+            p.then({103, kind::Add, {p.product, t}, {}, "add"}, f32(40, {2, 2}));
+            p.give(t, floats {1, 2, 3, 4});
+            EXPECT_EQ(layer_gives(p), (floats {-4, 2.375F, -5, 6.25F})) << transposes_x << transposes_w;
+        }
+}
+
 TEST(layers, add_one_tensor_and_end_before_the_next) {
     auto p = small_chain().give_data();
     const lt first = f32(30, {2, 2}), second = f32(31, {2, 2});
@@ -414,6 +467,45 @@ TEST(layers, end_where_an_operand_is_no_vector_of_columns) {
         run_in_order(partitions, p);
         EXPECT_EQ(data_of(p, 21), expected);
     }
+}
+
+TEST(layers, end_where_an_operand_has_more_dims_or_unknown_ones) {
+    auto p = small_chain().give_data();
+    p.then({103, kind::Add, {p.product, f32(30, {1, 2, 2})}, {}, "add"}, f32(21, {1, 2, 2}));
+    p.give(f32(30, {1, 2, 2}), floats {1, 2, 3, 4});
+    auto partitions = partitions_of(p);
+    EXPECT_EQ(ops_of(partitions), (std::vector<id_list> {{100, 101, 102}, {103}}));
+    run_in_order(partitions, p);
+    EXPECT_EQ(data_of(p, 21), (floats {-4, 2.375F, -5, 6.25F}));
+    for (const auto &bias : {lt(30, type::f32, layout::strided), f32(30, {unknown})}) {
+        p = small_chain();
+        p.then({103, kind::BiasAdd, {p.product, bias}, {}, "bias"}, f32(21, {2, 2}));
+        EXPECT_EQ(ops_of(partitions_of(p)), (std::vector<id_list> {{100, 101, 102}, {103}}));
+    }
+}
+
+TEST(layers, end_before_a_quantize_of_rows_or_of_unknown_columns) {
+    auto p = small_chain().give_data();
+    p.then(with_scales(by_channel({103, kind::Quantize, {p.product}, {}, "q"}, 0), {1, 0.25F}, {0, 1}), s8(21, {2, 2}));
+    const auto partitions = partitions_of(p);
+    EXPECT_EQ(ops_of(partitions), (std::vector<id_list> {{100, 101, 102}, {103}}));
+    run_in_order(partitions, p);
+    EXPECT_EQ(data_of<std::int8_t>(p, 21), (std::vector<std::int8_t> {-5, 0, -31, 10}));
+    p = small_chain();
+    p.product = f32(20, {2, unknown});
+    p.set_up();
+    p.then(with_scales(by_channel({103, kind::Quantize, {p.product}, {}, "q"}, 1), {1, 2}, {0, 0}),
+            s8(21, {2, unknown}));
+    EXPECT_EQ(ops_of(partitions_of(p)), (std::vector<id_list> {{100, 101, 102}, {103}}));
+}
+
+TEST(layers, take_a_slope_of_channels_that_lie_last) {
+    auto p = small_chain().give_data();
+    p.then(dg::op(103, kind::PReLU, {p.product, f32(30, {2})}, {}, "prelu")
+                    .set_attr<bool>(attr::per_channel_broadcast, false),
+            f32(21, {2, 2}));
+    p.give(f32(30, {2}), floats {2, 4});
+    EXPECT_EQ(layer_gives(p), (floats {-10, 0.375F, -16, 2.25F}));
 }
 
 TEST(layers, are_not_made_where_the_rank_of_x_is_unknown) {

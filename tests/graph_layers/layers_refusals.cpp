@@ -144,6 +144,31 @@ TEST(layers_refusals, a_dst_of_too_many_matrices) {
             "dst: expected fewer than 2^44 elements, given dims 1048576x4194304x2x2"));
 }
 
+TEST(layers_refusals, groups_that_do_not_divide_a_convolution) {
+    const auto groups_refuse = [](std::int64_t groups, std::int64_t channels, std::int64_t filters,
+                                       const std::string &message) {
+        small_convolution p(true);
+        const lt x(0, type::u8, 4, layout::strided), x_real(3, type::f32, 4, layout::strided),
+                y(20, type::f32, 4, layout::strided);
+        p.w = s8(10, {filters, 1, 2, 2});
+        p.ops = {{100, kind::DynamicDequantize, {x, p.x_scale, p.x_zp}, {x_real}, "dx"},
+                {101, kind::DynamicDequantize, {p.w, p.x_scale}, {p.w_real()}, "dw"},
+                p.with_attributes({102, kind::Convolution, {x_real, p.w_real()}, {y}, "conv"})};
+        p.ops.back().set_attr(attr::groups, groups);
+        const auto partitions = partitions_of(p);
+        if (partitions.size() != 1) return testing::AssertionFailure() << partitions.size() << " partitions";
+        p.inputs[0] = u8(0, {1, channels, 3, 3});
+        p.inputs[10] = p.w;
+        p.y = f32(20, {1, filters, 2, 2});
+        return refuses(
+                [&] { compile(partitions.front(), p); }, dnnl_invalid_shape, "op 102 'conv' (Convolution): " + message);
+    };
+    EXPECT_TRUE(groups_refuse(3, 3, 4, "groups: expected a divisor of the 4 filters, given 3"));
+    EXPECT_TRUE(groups_refuse(0, 3, 4, "groups: expected a divisor of the 4 filters, given 0"));
+    EXPECT_TRUE(groups_refuse(2, 3, 4,
+            "weights: expected filters of 3 / 2 channels, those of a group of src (1x3x3x3), given 1 (4x1x2x2)"));
+}
+
 TEST(layers_refusals, dims_of_dst_other_than_the_product_gives) {
     EXPECT_TRUE(compile_refuses(
             {f32(21, {3, 2})}, dnnl_invalid_shape, "op 103 'add' (Add): dst: expected dims 2x2, given 3x2"));
@@ -209,6 +234,39 @@ TEST(layers_refusals, other_dims_of_operands_at_compile) {
                     + "node '103 'add'' (Add): 'input 1': expected one value, or one for each channel of shape 2x2, "
                       "given "
                       "shape 3x2"));
+}
+
+TEST(layers_refusals, strides_below_zero_or_unknown) {
+    EXPECT_TRUE(compile_refuses({lt(30, type::f32, dims {2}, dims {-1})}, dnnl_invalid_shape,
+            "op 103 'add' (Add): input 1: expected strides of 0 or more, given -1"));
+    EXPECT_TRUE(compile_refuses({lt(30, type::f32, dims {2}, dims {unknown})}, dnnl_invalid_shape,
+            "op 103 'add' (Add): input 1: expected known strides, given unknown ones"));
+}
+
+TEST(layers_refusals, a_name_is_not_told_where_there_is_none) {
+    small_chain p;
+    p.product = lt(20, type::f32, 2, layout::strided);
+    p.set_up();
+    p.then({103, kind::Add, {p.product, f32(30, {2})}, {}, ""}, lt(21, type::f32, 2, layout::strided));
+    p.give_data().give(f32(30, {3}), floats(3)).y = f32(21, {2, 2});
+    const auto partitions = partitions_of(p);
+    ASSERT_EQ(ops_of(partitions), (std::vector<id_list> {{100, 101, 102, 103}}));
+    EXPECT_TRUE(refuses([&] { compile(partitions.front(), p); }, dnnl_invalid_shape,
+            product
+                    + "node '103' (Add): 'input 1': expected one value, or one for each channel of shape 2x2, given "
+                      "shape 3"));
+}
+
+TEST(layers_refusals, other_dims_of_a_bias_at_compile) {
+    auto p = small_chain().give_data();
+    p.ops.back().add_input(f32(30, {2}));
+    p.give(f32(30, {3}), floats(3));
+    const auto partitions = partitions_of(p);
+    ASSERT_EQ(ops_of(partitions), (std::vector<id_list> {{100, 101, 102}}));
+    EXPECT_TRUE(refuses([&] { compile(partitions.front(), p); }, dnnl_invalid_shape,
+            product
+                    + "node '102 'product'' (MatMul): 'input 2': expected one value, or one for each channel of an "
+                      "unknown shape, given shape 3"));
 }
 
 // oneDNN gives opaque layouts for GPUs only, where it may block. 5 stands for none of its layouts.
@@ -398,6 +456,36 @@ TEST(layers_verbose, operands_that_no_layer_reads_say_why) {
     p.ops[0] = with_mask({100, kind::DynamicDequantize, {p.x, f32(1, {2, 2})}, {p.x_real}, "dx"}, 3)
                        .set_attr(dynquant::graph::newer::group_shape, numbers {2, 1});
     EXPECT_TRUE(says(p, dx + "expected known dims of src, given ?x?"));
+    p = small_chain();
+    p.w = s8(10, {});
+    p.w_real = f32(13, {});
+    p.w_scales = f32(11, {1});
+    p.ops = {p.dequantize_x(), {101, kind::DynamicDequantize, {p.w, p.w_scales}, {p.w_real}, "dw"}, p.matmul()};
+    EXPECT_TRUE(says(p, "weights: expected known dims, at least 2, given scalar"));
+    for (const auto &bias : {f32(30, {unknown}), lt(30, type::f32, layout::strided)}) {
+        p = small_chain();
+        p.ops.back().add_input(bias);
+        EXPECT_TRUE(says(p, "bias: expected known dims, given ?"));
+    }
+    p = small_chain();
+    p.ops.back().add_input(f32(30, {2}));
+    p.ops.push_back({110, kind::MatMul, {f32(30, {2}), f32(31, {2, 2})}, {f32(32, {2})}, "of_the_bias"});
+    EXPECT_TRUE(says(p, "node '102 'product'' (MatMul): expected a constant beside '20', given '30'"));
+}
+
+TEST(layers_verbose, weights_that_no_layer_reads_say_why) {
+    const auto says = [](const lt &w, const lt &zps, const std::string &why) {
+        program p;
+        p.ops = {by_channel({101, kind::DynamicDequantize, {w, f32(11, {2}), zps}, {f32(13, {3, 2})}, "dw"}, 1),
+                {102, kind::MatMul, {f32(0, {2, 3}), f32(13, {3, 2})}, {f32(20, {2, 2})}, "product"}};
+        return contains(printed_of(p),
+                line + "leave,cpu," + product + "oneDNN multiplies floats, as it is no layer: " + dw + why
+                        + ", given undef\n");
+    };
+    const auto undefined = [](const lt &t) { return lt(t.get_id(), type::undef, t.get_dims(), layout::strided); };
+    const auto w = s8(10, {3, 2}), zps = s32(12, {2});
+    EXPECT_TRUE(says(undefined(w), zps, "src: expected 8 or 4 bits"));
+    EXPECT_TRUE(says(w, undefined(zps), "zps: expected 8 or 4 bits, or s32"));
 }
 
 TEST(layers_verbose, convolutions_that_are_no_layer_say_why) {
@@ -447,6 +535,15 @@ TEST(layers_verbose, convolutions_that_are_no_layer_say_why) {
     p.w = s8(10, {2, unknown, 2, 2});
     p.set_up();
     EXPECT_TRUE(says(p, "weights: expected known dims, at least 3, given 2x?x2x2"));
+    p.w = s8(10, {2, 2});
+    p.set_up();
+    EXPECT_TRUE(says(p, "weights: expected known dims, at least 3, given 2x2"));
+    p = small_convolution(true);
+    const lt x(0, type::u8, 4, layout::strided), x_real(3, type::f32, 4, layout::strided);
+    p.ops[0] = with_mask({100, kind::DynamicDequantize, {x, f32(1, {1, 1, 3, 1})}, {x_real}, "dx"}, 15)
+                       .set_attr(dynquant::graph::newer::group_shape, numbers {1, 1, 1, 3});
+    p.ops[2] = p.with_attributes({102, kind::Convolution, {x_real, p.w_real()}, {p.product()}, "conv"});
+    EXPECT_TRUE(says(p, dx + "expected known dims of src, given ?x?x?x?"));
     p = small_convolution(true);
     p.ops = {{100, kind::DynamicDequantize, {lt(0, type::u8, layout::strided), p.x_scale, p.x_zp},
                      {lt(3, type::f32, layout::strided)}, "dx"},
@@ -486,6 +583,22 @@ TEST(layers_verbose, ops_that_onednn_fuses_right_are_left) {
     EXPECT_EQ(printed_of(p, dg::partition::policy::debug),
             line + "claim,cpu,op 10 'dx' (Dequantize)\n" + line + "claim,cpu,op 11 'dw' (Dequantize)\n" + line
                     + "claim,cpu,op 13 'q' (Quantize)\n");
+}
+
+TEST(layers_verbose, ops_that_onednn_fuses_wrong_are_told) {
+    program p; // no layer, as the rows of w are unknown
+    const lt x = u8(0, {2, 3}), w(1, type::s8, dims {unknown, 2}, layout::strided, property::constant),
+             x_real = f32(2, {2, 3}), w_real = f32(3, {unknown, 2}), sums = f32(4, {2, 2});
+    p.ops = {with_scales({10, kind::Dequantize, {x}, {x_real}, "dx"}, {0.5F}, {3}),
+            with_scales(by_channel({11, kind::Dequantize, {w}, {w_real}, "dw"}, 1), {1, 2}, {0, 1}),
+            {12, kind::MatMul, {x_real, w_real}, {sums}, "product"},
+            with_scales({13, kind::Quantize, {sums}, {u8(5, {2, 2})}, "q"}, {0.25F}, {1})};
+    const std::string fuses = ": oneDNN fuses it with other ops", behind = "; partition::policy::debug fuses none\n";
+    EXPECT_EQ(printed_of(p),
+            line + "leave,cpu,op 10 'dx' (Dequantize)" + fuses + behind + line + "leave,cpu,op 11 'dw' (Dequantize)"
+                    + fuses + ", and takes the first of its zps for all channels" + behind + line
+                    + "leave,cpu,op 13 'q' (Quantize)" + fuses
+                    + ", and multiplies by 1 / scale, so that results next to ties may differ by 1" + behind);
 }
 
 TEST(layers_verbose, an_op_is_either_claimed_or_left) {

@@ -202,6 +202,22 @@ TEST(narrow_weights, that_two_products_read) {
     EXPECT_EQ(data_of(p, 51), (floats {-2, 1.25F}));
 }
 
+TEST(narrow_weights, by_an_x_that_is_added_too) {
+    // 1 2, 3 -1 times 1 -3, 3 3 is 7 3, 0 -12; the scales 2 and 0.25 make it 14 0.75, 0 -3.
+    narrow_chain p;
+    p.x = f32(0, {2, 2});
+    p.w = s8(10, {2, 2}, property::constant);
+    p.w_real = f32(13, {2, 2});
+    p.y = f32(40, {2, 2});
+    p.ops = {by_channel({101, kind::DynamicDequantize, {p.w, p.w_scales, p.w_zps}, {p.w_real}, "dw"}, 1),
+            {102, kind::MatMul, {p.x, p.w_real}, {p.product}, "product"},
+            {103, kind::Add, {p.product, p.x}, {p.y}, "residual"}};
+    p.give(p.x, floats {1, 2, 3, -1}).give(p.w, std::vector<std::int8_t> {1, -2, 3, 4});
+    const auto partitions = partitions_of(p);
+    run_in_order(partitions, p);
+    EXPECT_EQ(data_of(p, 40), (floats {15, 2.75F, 3, -4}));
+}
+
 /// DYNQUANT_TEST_CHAINS: how many, from seed 0 on.
 TEST(narrow_weights, of_random_chains) {
     const char *text = std::getenv("DYNQUANT_TEST_CHAINS");

@@ -129,6 +129,7 @@ TEST_F(drop_in_functions, lists_of_a_layer) {
         ok(dnnl_graph_add_op(graph, kept(op)));
     const auto found = partitions();
     ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(dnnl_graph_graph_get_partition_num(graph, nullptr), dnnl_invalid_arguments);
     const auto layer = kept(found[0]);
     std::size_t count = 0;
     ok(dnnl_graph_partition_get_op_num(layer, &count));

@@ -9,6 +9,8 @@
 extern "C" {
 dnnl_status_t dnnl_graph_graph_set_fpmath_mode(dnnl_graph_graph_t, dnnl_fpmath_mode_t, int);
 dnnl_status_t dnnl_graph_set_constant_tensor_cache_capacity(dnnl_engine_kind_t, size_t);
+dnnl_status_t dnnl_graph_compiled_partition_get_scratchpad_logical_tensor(
+        const_dnnl_graph_compiled_partition_t, dnnl_graph_logical_tensor_t *);
 }
 
 namespace {
@@ -38,8 +40,34 @@ TEST_F(onednn_graph_refusals, null_handles_go_to_onednn) {
     EXPECT_EQ(dnnl_graph_partition_is_supported(nullptr, nullptr), dnnl_invalid_arguments);
     EXPECT_EQ(dnnl_graph_compiled_partition_create(nullptr, nullptr), dnnl_invalid_arguments);
     EXPECT_EQ(dnnl_graph_compiled_partition_execute(nullptr, stream, 0, nullptr, 0, nullptr), dnnl_invalid_arguments);
+    EXPECT_EQ(dnnl_graph_graph_get_partition_num(nullptr, nullptr), dnnl_invalid_arguments);
     ok(dnnl_graph_compiled_partition_destroy(nullptr));
     ok(dnnl_graph_op_destroy(nullptr));
+
+    dnnl_graph_partition_t partition = nullptr;
+    EXPECT_EQ(dnnl_graph_partition_create_with_op(&partition, nullptr, dnnl_cpu), dnnl_invalid_arguments);
+    const auto op = kept(create_quantize(7));
+    EXPECT_EQ(dnnl_graph_partition_create_with_op(nullptr, op, dnnl_cpu), dnnl_invalid_arguments);
+}
+
+TEST_F(onednn_graph_refusals, null_for_what_a_compiled_partition_tells) {
+    const auto compiled = compiled_quantize();
+    std::size_t count = 0;
+    const dnnl_graph_inplace_pair_t *pairs = nullptr;
+    lt t;
+    for (const auto status : {dnnl_graph_compiled_partition_get_inplace_ports(nullptr, &count, &pairs),
+                 dnnl_graph_compiled_partition_get_inplace_ports(compiled, nullptr, &pairs),
+                 dnnl_graph_compiled_partition_get_inplace_ports(compiled, &count, nullptr),
+                 dnnl_graph_compiled_partition_get_scratchpad_logical_tensor(nullptr, &t),
+                 dnnl_graph_compiled_partition_get_scratchpad_logical_tensor(compiled, nullptr)})
+        EXPECT_EQ(status, dnnl_invalid_arguments);
+}
+
+TEST_F(onednn_graph_refusals, partitions_of_another_kind_of_engine_are_onednns) {
+    const auto op = kept(create_quantize(7));
+    dnnl_graph_partition_t partition = nullptr;
+    EXPECT_EQ(printed_by([&] { dnnl_graph_partition_create_with_op(&partition, op, dnnl_gpu); }), "");
+    ok(dnnl_graph_partition_destroy(partition));
 }
 
 TEST_F(onednn_graph_refusals, null_lists_at_compile_and_no_compilation) {

@@ -100,7 +100,7 @@ std::string why_no_window(const op_record &convolution, int rank) {
                  dnnl_graph_op_attr_pads_end}) {
         const auto values = numbers_of(convolution, attr);
         const bool is_pad = attr == dnnl_graph_op_attr_pads_begin || attr == dnnl_graph_op_attr_pads_end;
-        if (std::ssize(values) != rank - 2 && !(is_pad && values.empty()))
+        if (std::ssize(values) != rank - 2)
             return concat(attribute_name(attr), ": expected ", rank - 2, " values, given ", values.size());
         const std::int64_t least = is_pad ? 0 : 1;
         for (const auto value : values)
@@ -108,9 +108,6 @@ std::string why_no_window(const op_record &convolution, int rank) {
                 return concat(attribute_name(attr), ": expected values of ", least, " to ", layers::max_extent,
                         ", given ", value);
     }
-    if (numbers_of(convolution, dnnl_graph_op_attr_pads_begin).empty()
-            != numbers_of(convolution, dnnl_graph_op_attr_pads_end).empty())
-        return "pads_end: expected as many values as pads_begin has";
     const auto mode = auto_pad_of(convolution);
     if (mode != "None" && mode != "SAME_UPPER" && mode != "SAME_LOWER" && mode != "VALID")
         return concat("auto_pad: expected None, SAME_UPPER, SAME_LOWER or VALID, given ", mode);

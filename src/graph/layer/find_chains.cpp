@@ -36,7 +36,7 @@ class finder {
             if (c)
                 result.chains.push_back(std::move(*c));
             else
-                result.others[ops_[position]->id] = m.found ? "its nodes are not a whole layer" : m.reason;
+                result.others[ops_[position]->id] = m.found ? m.found->end : m.reason;
         }
         return result;
     }

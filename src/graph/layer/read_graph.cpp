@@ -316,12 +316,13 @@ class reader {
     }
 
     bool is_read_as_product(const op_record &o) {
-        if (o.inputs.size() < 2 || o.outputs.size() != 1) return false;
         const auto *x = dequantize_of(o.inputs[matmul::src]), *w = dequantize_of_weights(o.inputs[matmul::weights]);
         if (!x && !w) return false;
         auto why = !w ? std::string("weights: expected the result of Dequantize or DynamicDequantize")
                 : x   ? (is_convolution(o) ? why_no_convolution(o, *x, *w) : why_no_product(o, *x, *w))
                       : why_not_weight_only(o, *w);
+        if (why.empty() && o.inputs.size() > matmul::bias && !dims_known(o.inputs[matmul::bias]))
+            why = concat("bias: expected known dims, given ", describe_dims(o.inputs[matmul::bias]));
         if (!why.empty()) {
             result_.why_no_layer[position_] = std::move(why);
             return false;
@@ -477,8 +478,6 @@ class reader {
         const auto &wt = w.inputs.front(), &xt = o.inputs[matmul::src];
         if (auto why = why_no_matrices(o, xt, wt, true); !why.empty()) return why;
         if (!is_float(xt)) return concat("src: expected f32, f16 or bf16, given ", name_of(xt.data_type));
-        if (!traits(*from_onednn(wt.data_type)).integral && has_zps(w))
-            return concat(label(w), ": expected no zps of floats");
         return {};
     }
 
