@@ -1,5 +1,6 @@
 """Nodes that quantize and dequantize, claimed by themselves: their bits, and that ONNX Runtime keeps what it fuses."""
 import collections
+import itertools
 import logging
 import os
 import pathlib
@@ -75,6 +76,20 @@ class Definition(unittest.TestCase):
             for op in (QUANTIZE, DEQUANTIZE):
                 with self.subTest(op=op, opset=opset):
                     self.check(Node(np.random.default_rng(opset), op, FLOAT, FLOAT, TensorProto.INT8, "tensor", opset))
+
+    def test_scales_of_one_element_and_of_unknown_rank(self):
+        """By the last axis, of which others are claimed."""
+        x = np.random.default_rng(SEED).standard_normal((6, 8)).astype(np.float32) * np.float32(20)
+        for op, (shape, values) in itertools.product((QUANTIZE, DEQUANTIZE), (([1], [0.5]), (None, range(1, 9)))):
+            scale = np.float32(values)
+            q = np.rint(x / scale).clip(0, 255).astype(np.uint8)
+            given, wanted = (x, q) if op == QUANTIZE else (q, q.astype(np.float32) * scale)
+            types = {"x": (FLOAT if op == QUANTIZE else UINT8, None), "s": (FLOAT, shape)}
+            m = model([node(op, ["x", "s"], ["y"], axis=1)], types, {"y": (UINT8 if op == QUANTIZE else FLOAT, None)}, 21)
+            for options, claimed in ((ALL, {NAME: 1}), (AUTO, {op: 1})):
+                with self.subTest(op=op, shape=shape, options=options):
+                    self.assertEqual(operators(m, {"x": given, "s": scale}, options=options), claimed)
+                    np.testing.assert_array_equal(run(m, {"x": given, "s": scale}, options=options)[0], wanted)
 
     def test_types_that_onnx_runtime_numbers_in_its_own_way(self):
         """2 bits, and scales of float8e8m0: 2^(code - 127)."""

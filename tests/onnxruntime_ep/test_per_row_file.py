@@ -16,7 +16,7 @@ from models import model as file_of
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from onnxruntime.quantization import QuantType, quantize_dynamic
-from provider import NAME, assert_same, operators, run
+from provider import NAME, assert_same, operators, run, said
 
 from onnxruntime_ep_dynquant import per_row
 from onnxruntime_ep_dynquant.refusal import Refusal
@@ -75,7 +75,8 @@ class Bits(unittest.TestCase):
         wanted = expected(m, x)
         per_tensor = run(original, {"x": x})
         self.assertFalse(all(map(np.array_equal, per_tensor, wanted)))
-        runs = {"provider": (file, {}), "the original, by the option": (original, {"options": {"activation_scales": "per_row"}})}
+        by_option = {"options": {"activation_scales": "per_row"}}
+        runs = {"provider": (file, {}), "both": (file, by_option), "the original, by the option": (original, by_option)}
         if not saturates:
             runs |= {"custom operators": (file, {"provider": False, "prepare": CUSTOM}),
                      "functions": (file, {"provider": False}), "without optimization": (file, {"provider": False, "optimized": False})}
@@ -212,6 +213,20 @@ class Functions(unittest.TestCase):
             with self.subTest(opset=opset), np.errstate(divide="raise", invalid="raise"):  # as 0 / 0, whose byte is anyone's
                 for y, wanted in zip(ReferenceEvaluator(m).run(None, {"x": x}), quantize_rows(x, False), strict=True):
                     np.testing.assert_array_equal(y, wanted)
+
+    def test_what_others_read_is_left(self):
+        """Its layer is not claimed, as it has no input for the scales of rows."""
+        random = np.random.default_rng(4)
+        m = model([quantize(), *product("a")], ["n", 24], ["a_y"],
+                  {"w": random.integers(-63, 64, (24, 8)).astype(np.int8), "scale": F(0.1)})
+        file = onnx.load_from_string(rewritten(m)[0])
+        quantizing = next(n for n in file.graph.node if n.op_type == "DynamicQuantizeLinear")
+        file.graph.output.append(helper.make_tensor_value_info(quantizing.output[0], TensorProto.UINT8, None))
+        x = rows(random, (9, 24))
+        y, _ = run(file.SerializeToString(), {"x": x}, prepare=CUSTOM)
+        assert_same(y, expected(m, x)[0])
+        said_of = said(file.SerializeToString(), prepare=CUSTOM)
+        self.assertIn("leaves 'a_product' (MatMulInteger): its rows have scales of their own, which other nodes take, too", said_of)
 
     def test_models_of_every_opset(self):
         random = np.random.default_rng(5)
