@@ -45,10 +45,10 @@ dnnl_status_t set_attribute(dnnl_graph_op_t op, dnnl_graph_op_attr_t attr, const
     return std::visit(setter {op, attr}, value);
 }
 
-/// Makes a negative axis non-negative: oneDNN documents negative ones but refuses them.
+/// Makes the negative axis of an op of this family non-negative: oneDNN documents negative ones but refuses them.
 op_record with_axis_from_front(op_record op) {
     const auto found = op.attributes.find(dnnl_graph_op_attr_axis);
-    if (found == op.attributes.end() || op.inputs.empty() || !rank_known(op.inputs.front())) return op;
+    if (found == op.attributes.end() || !rank_known(op.inputs.front())) return op;
     if (auto *axis = std::get_if<std::vector<std::int64_t>>(&found->second))
         for (auto &value : *axis)
             if (value < 0) value += op.inputs.front().ndims;

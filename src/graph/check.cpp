@@ -11,15 +11,6 @@
 namespace dynquant::graph::core {
 namespace {
 
-const op_schema &require_schema(const op_record &op) {
-    const auto *schema = find_schema(op);
-    if (!schema)
-        refuse(op, dnnl_unimplemented, "kind: expected ",
-                alternatives(op_schemas(), [](const op_schema &row) { return row.name; }), ", given kind ",
-                static_cast<int>(op.kind), " of dnnl_graph_op_kind_t");
-    return *schema;
-}
-
 void check_count(const op_record &op, const char *list, std::span<const port_schema> expected, size_t given) {
     const auto most = expected.size();
     const auto least = static_cast<size_t>(std::ranges::count(expected, true, &port_schema::required));
@@ -44,7 +35,7 @@ std::optional<quantization> check_statement(
 } // namespace
 
 std::optional<quantization> check(const op_record &op, stage when, numerics rule) {
-    const auto &schema = require_schema(op);
+    const auto &schema = *find_schema(op);
     check_count(op, "inputs", schema.inputs, op.inputs.size());
     check_count(op, "outputs", schema.outputs, op.outputs.size());
     check_attributes(op, schema);

@@ -9,8 +9,8 @@ namespace dynquant::graph::core {
 /// are refused, those of the output are inferred later.
 enum class stage { add_op, compile };
 
-/// Throws unless the op is of this family and valid as far as it is known. Returns its statement, see lower(), if its
-/// dims are known, as they are at compile.
+/// Throws unless the op, which is of this family, is valid as far as it is known. Returns its statement, see lower(),
+/// if its dims are known, as they are at compile.
 std::optional<quantization> check(const op_record &op, stage when, numerics rule = numerics::strict);
 
 /// Steps of check() after check_attributes(), in this order. Each may rely on the earlier ones.

@@ -457,6 +457,12 @@ TEST(layers_verbose, operands_that_no_layer_reads_say_why) {
                        .set_attr(dynquant::graph::newer::group_shape, numbers {2, 1});
     EXPECT_TRUE(says(p, dx + "expected known dims of src, given ?x?"));
     p = small_chain();
+    p.x = lt(0, type::u8, layout::strided);
+    p.x_real = lt(3, type::f32, layout::strided);
+    p.ops[0] = by_channel({100, kind::DynamicDequantize, {p.x, f32(1, {2})}, {p.x_real}, "dx"}, -2);
+    p.ops[2] = p.matmul();
+    EXPECT_TRUE(says(p, "src: expected a known rank of 2 or more, given ?"));
+    p = small_chain();
     p.w = s8(10, {});
     p.w_real = f32(13, {});
     p.w_scales = f32(11, {1});

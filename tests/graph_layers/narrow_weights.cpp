@@ -202,6 +202,26 @@ TEST(narrow_weights, that_two_products_read) {
     EXPECT_EQ(data_of(p, 51), (floats {-2, 1.25F}));
 }
 
+// Two transposed matrices of nine, so that the second one begins within a byte: columns 1 2 3, -1 -2 -3, 4 5 6 and 7 -8
+// 1, 2 0 -2, -5 3 1.
+TEST(narrow_weights, of_4_bits_in_transposed_matrices_that_share_a_byte) {
+    for (const auto of_w : {property::constant, property::variable}) {
+        program p;
+        const lt x = f32(0, {2, 1, 3}), w(10, newer::s4, dims {2, 3, 3}, layout::strided, of_w), scale = f32(11, {1}),
+                 real = f32(13, {2, 3, 3});
+        p.y = f32(20, {2, 1, 3});
+        p.ops = {{101, kind::DynamicDequantize, {w, scale}, {real}, "dw"},
+                {102, kind::MatMul, {x, real}, {p.y}, "product"}};
+        p.ops.back().set_attr<bool>(attr::transpose_b, true);
+        std::vector<std::uint8_t> packed(9);
+        const int codes[] = {1, 2, 3, -1, -2, -3, 4, 5, 6, 7, -8, 1, 2, 0, -2, -5, 3, 1};
+        for (std::size_t i = 0; i < 18; ++i)
+            packed[i / 2] |= static_cast<std::uint8_t>((codes[i] & 15) << i % 2 * 4);
+        p.give(x, floats {1, 2, 3, 2, -1, 0.5F}).give(w, packed).give(scale, floats {2});
+        EXPECT_EQ(layer_gives(p), (floats {28, -28, 64, 45, 6, -25}));
+    }
+}
+
 TEST(narrow_weights, by_an_x_that_is_added_too) {
     // 1 2, 3 -1 times 1 -3, 3 3 is 7 3, 0 -12; the scales 2 and 0.25 make it 14 0.75, 0 -3.
     narrow_chain p;

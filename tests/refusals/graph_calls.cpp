@@ -97,6 +97,15 @@ TEST(graph_calls_refusals, cycle_of_two_ops_is_refused) {
     EXPECT_FALSE(graph.is_finalized());
 }
 
+TEST(graph_calls_refusals, cycle_of_other_ops_is_refused) {
+    dg::graph graph(dg::engine::kind::cpu);
+    graph.add_op({1, dg::op::kind::ReLU, {f32(0, {4})}, {f32(1, {4})}, "r1"});
+    graph.add_op({2, dg::op::kind::ReLU, {f32(1, {4})}, {f32(0, {4})}, "r2"});
+    EXPECT_TRUE(fails([&] { graph.finalize(); }, dnnl_invalid_graph,
+            "op 1 'r1' (ReLU): output 0: expected a graph without cycles, given one in which logical tensor 1 depends "
+            "on itself"));
+}
+
 TEST(graph_calls_refusals, cycle_is_named_rather_than_its_consumers) {
     dg::graph graph(dg::engine::kind::cpu);
     graph.add_op(dequantize(7, s8(1, {4}), f32(9, {4}))); // reads from the cycle

@@ -90,10 +90,9 @@ void multiply_plainly(const layers::weight_only_weights &w, const float *x, std:
                         const auto at =
                                 static_cast<std::size_t>(k / std::max<std::int64_t>(w.block, 1) * w.scale_columns
                                         + (w.scale_columns == 1 ? 0 : n / w.column_group));
-                        auto v = load(w.type, w.data, w.is_transposed ? n * w.inner + k : k * w.columns + n);
-                        if (!w.zero_points.empty()) v -= w.zero_points[at];
+                        const auto v = load(w.type, w.data, w.is_transposed ? n * w.inner + k : k * w.columns + n);
                         scale = w.scales[at];
-                        const auto difference = static_cast<float>(v);
+                        const auto difference = static_cast<float>(v - w.zero_points[at]);
                         const auto of_x = x[row * w.inner + k];
                         acc = std::fma(
                                 is_grouped ? of_x * scale : of_x, is_by_row ? difference * scale : difference, acc);

@@ -39,7 +39,8 @@ struct exact_convolution {
 /// y: channels last. As multiply_exactly(); padding adds nothing.
 void convolve_exactly(const exact_convolution &c, float *y);
 
-/// Computes what weight_only_product defines, for any zero points: a difference is rounded to f32. x: row-major.
+/// Computes what weight_only_product defines, for weights with any zero points: a difference is rounded to f32. x:
+/// row-major.
 void multiply_plainly(const layers::weight_only_weights &w, const float *x, std::int64_t rows, float *y);
 
 } // namespace dynquant::graph::core
