@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 
+#include "graph/execution.hpp"
 #include "graph/onednn.hpp"
 #include "small_convolution.hpp"
 
@@ -42,6 +43,14 @@ auto behind(const char *name, bool is_refused = true) {
     return real;
 }
 
+/// Stands in for a function of newer ones where the installed oneDNN lacks it.
+template <auto member, typename F>
+void stand_in(onednn_functions &f, F function) {
+    if (f.*member) return;
+    refusing<member>::real = function;
+    f.*member = refusing<member>::call;
+}
+
 /// oneDNN's functions, each of which may refuse, but for those that free.
 onednn_functions make_table() {
     onednn_functions f {};
@@ -51,6 +60,17 @@ onednn_functions make_table() {
 #include "graph/onednn_functions.inc"
 #undef DYNQUANT_NEWER_ONEDNN
 #undef DYNQUANT_ONEDNN
+    using table = onednn_functions;
+    stand_in<&table::graph_set_fpmath_mode>(f, [](auto...) { return dnnl_success; });
+    stand_in<&table::set_constant_tensor_cache_capacity>(f, [](auto...) { return dnnl_success; });
+    stand_in<&table::compiled_partition_get_scratchpad_logical_tensor>(f, [](auto, auto *t) {
+        *t = no_scratchpad();
+        return dnnl_success;
+    });
+    stand_in<&table::compiled_partition_execute_v2>(f,
+            [](auto compiled, auto stream, auto in, auto *inputs, auto out, auto *outputs, const_dnnl_graph_tensor_t) {
+                return refusing<&table::compiled_partition_execute>::real(compiled, stream, in, inputs, out, outputs);
+            });
     return f;
 }
 
@@ -65,6 +85,14 @@ const onednn_functions &onednn() {
 
 #if defined(DYNQUANT_TEST_DROP_IN) // what else the drop-in's sources ask of its table
 #include "onednn_graph/next.hpp"
+
+// Newer than oneDNN 3.2's header.
+extern "C" {
+dnnl_status_t dnnl_graph_compiled_partition_get_scratchpad_logical_tensor(
+        const_dnnl_graph_compiled_partition_t, dnnl_graph_logical_tensor_t *);
+dnnl_status_t dnnl_graph_graph_set_fpmath_mode(dnnl_graph_graph_t, dnnl_fpmath_mode_t, int);
+dnnl_status_t dnnl_graph_set_constant_tensor_cache_capacity(dnnl_engine_kind_t, size_t);
+}
 
 namespace dynquant::onednn_graph {
 
@@ -192,6 +220,17 @@ TEST(refusing_onednn, in_a_partition_of_one_op) {
     EXPECT_GT(refuse_each_call(run, {-14, 1, 2, 0, -2, 4}), 0);
 }
 
+std::size_t id_of_scratchpad(const dg::compiled_partition &compiled) {
+#if defined(DYNQUANT_TEST_DROP_IN)
+    auto result = graph::core::no_logical_tensor();
+    dnnl::error::wrap_c_api(dnnl_graph_compiled_partition_get_scratchpad_logical_tensor(compiled.get(), &result),
+            "could not tell the scratchpad");
+    return result.id;
+#else
+    return compiled.get_scratchpad_logical_tensor().get_id();
+#endif
+}
+
 TEST(refusing_onednn, in_a_partition_of_onednns) {
     const auto run = [] {
         auto p = quantize({f32(71, {2, 3})});
@@ -200,6 +239,7 @@ TEST(refusing_onednn, in_a_partition_of_onednns) {
         EXPECT_TRUE(partition.is_supported());
         const auto compiled = compile(partition, p);
         EXPECT_LT(compiled.partition.get_inplace_ports().size(), 2U);
+        EXPECT_EQ(id_of_scratchpad(compiled.partition), graph::core::no_scratchpad().id);
         return values_of<float>(compiled.run(p.data));
     };
     EXPECT_GT(refuse_each_call(run, {0, 0.5F, 1, 0, 0, 2}), 0);
@@ -232,6 +272,23 @@ TEST(refusing_onednn, of_a_call_that_is_then_repeated) {
 }
 
 #if defined(DYNQUANT_TEST_DROP_IN)
+TEST(refusing_onednn, that_sets_a_mode_of_graphs_and_the_capacity_of_its_cache) {
+    const auto run = [] {
+        auto p = small_chain().give_data();
+        dg::graph graph(dg::engine::kind::cpu);
+        for (const auto &op : p.ops)
+            graph.add_op(op);
+        using dnnl::error;
+        error::wrap_c_api(dnnl_graph_graph_set_fpmath_mode(graph.get(), dnnl_fpmath_mode_any, 0), "could not set it");
+        for (const std::size_t capacity : {0, 1})
+            error::wrap_c_api(dnnl_graph_set_constant_tensor_cache_capacity(dnnl_cpu, capacity), "could not set it");
+        graph.finalize();
+        run_in_order(graph.get_partitions(), p);
+        return data_of(p, 20);
+    };
+    EXPECT_GT(refuse_each_call(run, small_product), 0);
+}
+
 /// dynquant refuses a zero point that s32 lacks, and oneDNN takes it.
 TEST(refusing_onednn, beside_an_op_that_is_left_to_onednn) {
     const auto run = [] {
