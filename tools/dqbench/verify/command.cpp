@@ -41,6 +41,14 @@ struct choices {
     bool lists = false, lists_lines = false, prints_table = false, is_long = false;
 };
 
+std::regex expression_of(const char *option, const std::string &text) {
+    try {
+        return parse_pattern(text);
+    } catch (const usage_error &e) {
+        throw usage_error(concat("verify: ", option, ": ", e.what()));
+    }
+}
+
 choices parse(int argc, char **argv, std::string &help) {
     choices given;
     CLI::App app(introduction, "dqbench verify");
@@ -75,15 +83,10 @@ choices parse(int argc, char **argv, std::string &help) {
                 dynquant::suggest(extras.front().substr(0, extras.front().find('=')), known)));
     }
     if (given.state.empty()) given.state = "dqbench-verify.state";
+    // Before the statements of all cells are drawn, which takes a second.
+    expression_of("--only", given.only);
+    expression_of("--ways", given.ways);
     return given;
-}
-
-std::regex expression_of(const char *option, const std::string &text) {
-    try {
-        return parse_pattern(text);
-    } catch (const usage_error &e) {
-        throw usage_error(concat("verify: ", option, ": ", e.what()));
-    }
 }
 
 /// The groups with the cells that --only names.
