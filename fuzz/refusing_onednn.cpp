@@ -1,5 +1,5 @@
-// Stands before oneDNN and refuses to compile: oneDNN 3.2 compiles some of the partitions that dynquant refuses without
-// end, others beyond their memory.
+// Stands before oneDNN and refuses to compile. Of partitions that dynquant refuses, oneDNN 3.2 never ends compiling
+// some, and writes beyond the memory of others.
 #include "oneapi/dnnl/dnnl_graph.h"
 
 extern "C" dnnl_status_t dnnl_graph_partition_compile(dnnl_graph_partition_t, dnnl_graph_compiled_partition_t, size_t,
