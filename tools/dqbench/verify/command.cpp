@@ -89,25 +89,39 @@ choices parse(int argc, char **argv, std::string &help) {
     return given;
 }
 
+/// All groups. To draw their statements takes a second, which a process does once: the fuzz target asks often.
+const std::vector<group> &all_groups(bool is_long) {
+    const auto draw = [](auto first, auto second) {
+        auto all = first();
+        std::ranges::move(second(), std::back_inserter(all));
+        return all;
+    };
+    if (is_long) {
+        static const auto drawn = draw(float_groups, long_operator_groups);
+        return drawn;
+    }
+    static const auto drawn = draw(operator_groups, layer_groups);
+    return drawn;
+}
+
 /// The groups with the cells that --only names.
 std::vector<group> chosen_groups(const choices &c) {
-    std::vector<group> all;
-    for (auto make :
-            c.is_long ? std::vector {float_groups, long_operator_groups} : std::vector {operator_groups, layer_groups})
-        for (auto &g : make())
-            all.push_back(std::move(g));
+    const auto &all = all_groups(c.is_long);
     if (c.only.empty()) return all;
     const auto only = expression_of("--only", c.only);
+    std::vector<group> chosen;
     std::vector<std::string> names;
-    for (auto &g : all) {
+    for (const auto &g : all) {
         names.push_back(g.name);
-        std::erase_if(g.cells, [&](const cell &each) { return !std::regex_search(each.name, only); });
+        group named {g.name, g.sets, {}, g.most_threads};
+        std::ranges::copy_if(g.cells, std::back_inserter(named.cells),
+                [&](const cell &each) { return std::regex_search(each.name, only); });
+        if (!named.cells.empty()) chosen.push_back(std::move(named));
     }
-    std::erase_if(all, [](const group &g) { return g.cells.empty(); });
-    if (all.empty())
+    if (chosen.empty())
         throw usage_error(concat("verify: --only: expected a regular expression that names a cell, given '", c.only,
                 "'", dynquant::suggest(c.only, names), "; --list shows the cells"));
-    return all;
+    return chosen;
 }
 
 std::int64_t results_of(const cell &c) {
