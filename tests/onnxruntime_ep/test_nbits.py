@@ -342,6 +342,8 @@ class OfDequantizeLinear(unittest.TestCase):
                 ({"session.disable_quant_qdq": "0"}, 32, 32),
                 # With 1 constants are folded, DequantizeLinear's result too, unless that is disabled.
                 ({"session.disable_quant_qdq": "1", "optimization.disable_specified_optimizers": "ConstantFolding"}, 32, 0),
+                ({"session.disable_quant_qdq": "0", "optimization.disable_specified_optimizers": "QDQSelectorActionTransformer"}, 32, 0),
+                ({"session.disable_quant_qdq": "1", "optimization.disable_specified_optimizers": "ConstantFolding;QDQSelectorActionTransformer"}, 32, 0),
                 ({"session.enable_dq_matmulnbits_fusion": "1"}, 32, 32), ({"optimization.disable_specified_optimizers": "QDQSelectorActionTransformer"}, 32, 0),
                 *(({"session.qdq_matmulnbits_block_size": given}, block, rows) for given, rows in (("0", 32), ("-1", 32), ("16", 16), ("128", 128))
                   for block in (0, 1) if general)):

@@ -91,6 +91,14 @@ class Definition(unittest.TestCase):
                     self.assertEqual(operators(m, {"x": given, "s": scale}, options=options), claimed)
                     np.testing.assert_array_equal(run(m, {"x": given, "s": scale}, options=options)[0], wanted)
 
+    def test_int8_that_another_operator_than_quantize_linear_gives(self):
+        """ONNX Runtime has nothing to fuse it with: it is claimed."""
+        x = np.int32([-128, -3, 0, 127])
+        m = model([node("Cast", ["x"], ["q"], to=TensorProto.INT8), node(DEQUANTIZE, ["q", "s"], ["y"])],
+                  {"x": (INT32, [4])}, {"y": (FLOAT, [4])}, 21, {"s": np.float32(0.5)})
+        self.assertEqual(operators(m, {"x": x}, options=ALL), {NAME: 1, "Cast": 1})
+        np.testing.assert_array_equal(run(m, {"x": x}, options=ALL)[0], np.float32([-64, -1.5, 0, 63.5]))
+
     def test_types_that_onnx_runtime_numbers_in_its_own_way(self):
         """2 bits, and scales of float8e8m0: 2^(code - 127)."""
         if not HAS_TWO_BITS:
