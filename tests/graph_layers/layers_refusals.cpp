@@ -144,6 +144,69 @@ TEST(layers_refusals, a_dst_of_too_many_matrices) {
             "dst: expected fewer than 2^44 elements, given dims 1048576x4194304x2x2"));
 }
 
+// The graph tells ranks of what Dequantize reads, not of what it gives, and compile has others.
+TEST(layers_refusals, other_ranks_of_a_product_at_compile) {
+    small_chain p;
+    p.x_real = lt(3, type::f32, layout::strided);
+    p.w_real = lt(13, type::f32, layout::strided);
+    p.product = lt(20, type::f32, layout::strided);
+    p.w_scales = f32(11, {1});
+    p.w_zps = s32(12, {1});
+    p.ops = {p.dequantize_x(), p.dequantize_w(), p.matmul()};
+    p.give_data();
+    for (const auto &t : {p.w_scales, p.w_zps})
+        p.inputs[t.get_id()] = t;
+    const auto partitions = partitions_of(p);
+    ASSERT_EQ(partitions.size(), 1U);
+    p.y = f32(20, {2, 2});
+    const auto with = [&](const lt &changed) {
+        auto q = p;
+        q.inputs[changed.get_id()] = changed;
+        return q;
+    };
+    for (const int rank : {0, 1}) {
+        const dims extents(static_cast<std::size_t>(rank), 3);
+        const auto message = ": expected rank 2 or more, given " + std::to_string(rank);
+        EXPECT_TRUE(refuses([&] { compile(partitions.front(), with(u8(0, extents))); }, dnnl_invalid_shape,
+                product + "src" + message));
+        EXPECT_TRUE(refuses([&] { compile(partitions.front(), with(s8(10, extents))); }, dnnl_invalid_shape,
+                product + "weights" + message));
+    }
+    program narrow; // floats times weights that stay narrow
+    narrow.ops = {{101, kind::DynamicDequantize, {s8(10, {3, 2}), f32(11, {1})}, {f32(13, {3, 2})}, "dw"},
+            {102, kind::MatMul, {lt(0, type::f32, 2, layout::strided), f32(13, {3, 2})},
+                    {lt(20, type::f32, layout::strided)}, "product"}};
+    narrow.inputs = {{0, f32(0, {3})}, {10, s8(10, {3, 2})}, {11, f32(11, {1})}};
+    narrow.y = f32(20, {2});
+    const auto layer = partitions_of(narrow).front();
+    EXPECT_TRUE(refuses(
+            [&] { compile(layer, narrow); }, dnnl_invalid_shape, product + "src: expected rank 2 or more, given 1"));
+}
+
+TEST(layers_refusals, other_ranks_of_a_convolution_at_compile) {
+    small_convolution p(true);
+    const lt x(0, type::u8, 4, layout::strided), x_real(3, type::f32, layout::strided),
+            w_real(13, type::f32, layout::strided), y(20, type::f32, layout::strided);
+    p.ops = {{100, kind::DynamicDequantize, {x, p.x_scale, p.x_zp}, {x_real}, "dx"},
+            {101, kind::DynamicDequantize, {p.w, f32(11, {1})}, {w_real}, "dw"},
+            p.with_attributes({102, kind::Convolution, {x_real, w_real}, {y}, "conv"})};
+    p.inputs[11] = f32(11, {1});
+    const auto partition = partitions_of(p).front();
+    ASSERT_EQ(partition.get_ops_num(), 3U);
+    const auto refuses_ranks = [&](const dims &of_x, const dims &of_w, dnnl_status_t status,
+                                       const std::string &message) {
+        auto q = p;
+        q.inputs[0] = u8(0, of_x);
+        q.inputs[10] = s8(10, of_w);
+        return refuses([&] { compile(partition, q); }, status, "op 102 'conv' (Convolution): " + message);
+    };
+    const std::string as_many = "weights: expected as many dims as src has (", or_more = "), 3 or more, given ";
+    EXPECT_TRUE(refuses_ranks({}, {2, 1, 2, 2}, dnnl_invalid_shape, as_many + "scalar" + or_more + "2x1x2x2"));
+    EXPECT_TRUE(refuses_ranks({1, 1, 3, 3}, {2, 1}, dnnl_invalid_shape, as_many + "1x1x3x3" + or_more + "2x1"));
+    EXPECT_TRUE(refuses_ranks({1, 1}, {2, 1}, dnnl_invalid_shape, as_many + "1x1" + or_more + "2x1"));
+    EXPECT_TRUE(refuses_ranks({1, 1, 3}, {2, 1, 2}, dnnl_invalid_arguments, "strides: expected 1 values, given 2"));
+}
+
 TEST(layers_refusals, groups_that_do_not_divide_a_convolution) {
     const auto groups_refuse = [](std::int64_t groups, std::int64_t channels, std::int64_t filters,
                                        const std::string &message) {
@@ -492,6 +555,18 @@ TEST(layers_verbose, weights_that_no_layer_reads_say_why) {
     const auto w = s8(10, {3, 2}), zps = s32(12, {2});
     EXPECT_TRUE(says(undefined(w), zps, "src: expected 8 or 4 bits"));
     EXPECT_TRUE(says(w, undefined(zps), "zps: expected 8 or 4 bits, or s32"));
+}
+
+TEST(layers_verbose, weights_that_multiply_themselves_say_why) {
+    program p; // the layer would have no x
+    const lt real = f32(13, {2, 2}), cast(14, type::bf16, {2, 2}, layout::strided);
+    p.ops = {{101, kind::DynamicDequantize, {s8(10, {2, 2}), f32(11, {1})}, {real}, "dw"},
+            {103, kind::TypeCast, {real}, {cast}, "cast"},
+            {102, kind::MatMul, {cast, cast}, {lt(20, type::bf16, {2, 2}, layout::strided)}, "product"}};
+    EXPECT_TRUE(contains(printed_of(p),
+            line + "leave,cpu," + product
+                    + "oneDNN multiplies floats, as it is no layer: src: expected other floats than the weights "
+                      "themselves\n"));
 }
 
 TEST(layers_verbose, convolutions_that_are_no_layer_say_why) {

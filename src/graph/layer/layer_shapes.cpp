@@ -19,7 +19,8 @@
 namespace dynquant::graph::core {
 namespace {
 
-matrices matrices_of(const c_logical_tensor &t, bool is_transposed) {
+matrices matrices_of(const op_record &product, const char *name, const c_logical_tensor &t, bool is_transposed) {
+    if (t.ndims < 2) refuse(product, dnnl_invalid_shape, name, ": expected rank 2 or more, given ", t.ndims);
     const auto extents = dims_of(t), strides = strides_of(t);
     matrices m {{extents.begin(), extents.end() - 2}, {strides.begin(), strides.end() - 2}, extents.end()[-2],
             extents.end()[-1], strides.end()[-2], strides.end()[-1]};
@@ -142,8 +143,8 @@ class shaper {
     void multiply(op_record &op) {
         const auto x = lying_as(op.inputs[matmul::src], s_.ops.x()),
                    w = lying_as(op.inputs[matmul::weights], s_.ops.w());
-        s_.x = matrices_of(x, transposes(op, dnnl_graph_op_attr_transpose_a));
-        s_.w = matrices_of(w, transposes(op, dnnl_graph_op_attr_transpose_b));
+        s_.x = matrices_of(op, "src", x, transposes(op, dnnl_graph_op_attr_transpose_a));
+        s_.w = matrices_of(op, "weights", w, transposes(op, dnnl_graph_op_attr_transpose_b));
         if (s_.x.columns != s_.w.rows)
             refuse(op, dnnl_invalid_shape, "weights: expected ", s_.x.columns, " rows, as many as src has columns (",
                     describe_dims(x), "), given ", s_.w.rows, " (", describe_dims(w), ")");
@@ -167,6 +168,11 @@ class shaper {
     void convolve(op_record &op) {
         const auto x = lying_as(op.inputs[matmul::src], s_.ops.x()),
                    w = lying_as(op.inputs[matmul::weights], s_.ops.w());
+        // The ranks may be others than the graph told.
+        if (x.ndims != w.ndims || w.ndims < 3)
+            refuse(op, dnnl_invalid_shape, "weights: expected as many dims as src has (", describe_dims(x),
+                    "), 3 or more, given ", describe_dims(w));
+        if (const auto why = why_no_window(op, w.ndims); !why.empty()) refuse(op, dnnl_invalid_arguments, why);
         const auto of_x = order_of_data(op, x.ndims), of_w = order_of_weights(op, w.ndims);
         auto &c = s_.convolution.emplace();
         c.x = permuted(dims_of(x), of_x);

@@ -478,6 +478,7 @@ class reader {
         const auto &wt = w.inputs.front(), &xt = o.inputs[matmul::src];
         if (auto why = why_no_matrices(o, xt, wt, true); !why.empty()) return why;
         if (!is_float(xt)) return concat("src: expected f32, f16 or bf16, given ", name_of(xt.data_type));
+        if (xt.id == o.inputs[matmul::weights].id) return "src: expected other floats than the weights themselves";
         return {};
     }
 

@@ -84,8 +84,10 @@ choices parse(int argc, char **argv, std::string &help) {
     }
     if (given.state.empty()) given.state = "dqbench-verify.state";
     // Before the statements of all cells are drawn, which takes a second.
-    expression_of("--only", given.only);
-    expression_of("--ways", given.ways);
+    if (help.empty()) {
+        expression_of("--only", given.only);
+        expression_of("--ways", given.ways);
+    }
     return given;
 }
 
