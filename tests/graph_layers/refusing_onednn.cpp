@@ -280,7 +280,7 @@ TEST(refusing_onednn, that_sets_a_mode_of_graphs_and_the_capacity_of_its_cache) 
             graph.add_op(op);
         using dnnl::error;
         error::wrap_c_api(dnnl_graph_graph_set_fpmath_mode(graph.get(), dnnl_fpmath_mode_any, 0), "could not set it");
-        for (const std::size_t capacity : {0, 1})
+        for (const std::size_t capacity : {0U, 1U})
             error::wrap_c_api(dnnl_graph_set_constant_tensor_cache_capacity(dnnl_cpu, capacity), "could not set it");
         graph.finalize();
         run_in_order(graph.get_partitions(), p);
