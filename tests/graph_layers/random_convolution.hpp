@@ -7,8 +7,8 @@ namespace dynquant::test {
 
 class random_convolution : public random_chain {
   public:
-    explicit random_convolution(const number_source &drawn)
-        : random_chain(drawn) {
+    random_convolution(const number_source &drawn, bool tells_ranks)
+        : random_chain(drawn, tells_ranks) {
         draw_window();
         draw_sides();
         add_sides();

@@ -7,8 +7,8 @@ namespace dynquant::test {
 
 class random_product : public random_chain {
   public:
-    explicit random_product(const number_source &drawn)
-        : random_chain(drawn) {
+    random_product(const number_source &drawn, bool tells_ranks)
+        : random_chain(drawn, tells_ranks) {
         draw_sides();
         add_sides();
         add_product();
