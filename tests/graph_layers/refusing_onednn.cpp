@@ -84,15 +84,8 @@ const onednn_functions &onednn() {
 } // namespace dynquant::graph::core
 
 #if defined(DYNQUANT_TEST_DROP_IN) // what else the drop-in's sources ask of its table
+#include "onednn_graph/newer_functions.hpp"
 #include "onednn_graph/next.hpp"
-
-// Newer than oneDNN 3.2's header.
-extern "C" {
-dnnl_status_t dnnl_graph_compiled_partition_get_scratchpad_logical_tensor(
-        const_dnnl_graph_compiled_partition_t, dnnl_graph_logical_tensor_t *);
-dnnl_status_t dnnl_graph_graph_set_fpmath_mode(dnnl_graph_graph_t, dnnl_fpmath_mode_t, int);
-dnnl_status_t dnnl_graph_set_constant_tensor_cache_capacity(dnnl_engine_kind_t, size_t);
-}
 
 namespace dynquant::onednn_graph {
 

@@ -3,15 +3,8 @@
 
 #include "has.hpp"
 #include "onednn_graph/functions.hpp"
+#include "onednn_graph/newer_functions.hpp"
 #include "support/program.hpp"
-
-// Newer than oneDNN 3.2's header.
-extern "C" {
-dnnl_status_t dnnl_graph_graph_set_fpmath_mode(dnnl_graph_graph_t, dnnl_fpmath_mode_t, int);
-dnnl_status_t dnnl_graph_set_constant_tensor_cache_capacity(dnnl_engine_kind_t, size_t);
-dnnl_status_t dnnl_graph_compiled_partition_get_scratchpad_logical_tensor(
-        const_dnnl_graph_compiled_partition_t, dnnl_graph_logical_tensor_t *);
-}
 
 namespace {
 
