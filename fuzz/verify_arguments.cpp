@@ -20,8 +20,8 @@ std::vector<std::string> lines_of(const std::string &text) {
 
 int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
     auto arguments = lines_of(std::string(reinterpret_cast<const char *>(data), size));
-    arguments.insert(arguments.begin(), "verify");
-    arguments.emplace_back("--list"); // in place of hours
+    // --list in place of hours, and before the others: the last could take it as its value.
+    arguments.insert(arguments.begin(), {"verify", "--list"});
     std::vector<char *> argv;
     for (auto &each : arguments)
         argv.push_back(each.data());
