@@ -90,6 +90,7 @@ const byte *x_reader::quantize(port_buffers buffers, memory &m) const {
 
 const byte *x_reader::make_dense(const byte *x, memory &m) const {
     const auto size = s_.x.rows * s_.x.columns;
+    if (size == 0) return x; // null: it has no offsets
     auto *const to = layers::workspace::ensure_size(m.dense, static_cast<size_t>(s_.x.count() * size) * given_bytes_);
     for (std::int64_t i = 0; i < s_.x.count(); ++i) {
         const auto copy = [&]<typename T>(const T *) {
