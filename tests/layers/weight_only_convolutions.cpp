@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -279,6 +280,23 @@ TEST(weight_only_convolutions, of_slices_by_hand) {
     weight_only_layer::memory memory;
     for (const auto available : runnable_features())
         expect_equal(run(s, available, memory), expected);
+}
+
+/// Windows begin at every second element of a line and take two, three apart. Behind a padding of two, a line has three
+/// even and four odd places in x; what is copied to one of too many lies in the padding of the next line.
+TEST(weight_only_convolutions, of_more_odd_places_by_hand) {
+    sample s(data_type::s8, 1, 1, 1, {2, 2});
+    s.d.window.strides = {1, 2};
+    s.d.window.dilations = {1, 3};
+    s.d.window.pads = {0, 2, 0, 0};
+    s.data = {std::byte {1}, std::byte {10}, std::byte {20}, std::byte {100}};
+    s.x_shape = {1, 1, 3, 7};
+    s.x.resize(21);
+    std::iota(s.x.begin(), s.x.end(), 1.0F);
+    weight_only_layer::memory memory;
+    // 10*2 + 100*9, 1 + 10*4 + 20*8 + 100*11, 3 + 10*6 + 20*10 + 100*13; 10*9 + 100*16, ...
+    for (const auto available : runnable_features())
+        EXPECT_EQ(run(s, available, memory), (std::vector<float> {920, 1301, 1563, 1690, 2218, 2480}));
 }
 
 /// Sums of more taps than pass at once, at positions that end a vector before a tile does.

@@ -247,14 +247,16 @@ void float_windows::copy(const float *x, std::int64_t channels, float *to) const
         const auto even = phases_[is_first_even ? 0 : 1], odd = phases_[is_first_even ? 1 : 0];
         const auto to_even = (is_first_even ? 0 : phase_elements_) + even.begin,
                    to_odd = (is_first_even ? phase_elements_ : 0) + odd.begin;
-        // Both have as many places, of which x has no fewer of the even ones: these begin before the odd ones.
-        const auto pairs = odd.end - odd.begin, rest = even.end - even.begin - pairs;
+        // Either may have more: a padding may take the first places of one alone.
+        const auto even_count = even.end - even.begin, odd_count = odd.end - odd.begin,
+                   pairs = std::min(even_count, odd_count);
         for_each_channel([&](const float *of_x, float *of_copy) __attribute__((always_inline)) {
             for (const auto &line : lines_of_x_) {
                 const auto *const from = of_x + (line.of_x + even.first);
                 auto *const copied = of_copy + line.of_copy;
                 copy_by_turns(from, pairs, copied + to_even, copied + to_odd);
-                copy_every_second(from + 2 * pairs, rest, copied + (to_even + pairs));
+                copy_every_second(from + 2 * pairs, even_count - pairs, copied + (to_even + pairs));
+                copy_every_second(from + 2 * pairs + 1, odd_count - pairs, copied + (to_odd + pairs));
             }
         });
     } else if (stride == 2) {
