@@ -33,8 +33,9 @@ int concurrency() {
 void run(int parts, void (*function)(const void *, int), const void *body) {
     if (!may_use_threads()) return run_here(parts, function, body);
     // TBB splits the range with floating-point arithmetic, which could trap or raise flags under the caller's control
-    // word. The context passes this thread's current word to the workers.
-    context under_control(context::bound, context::default_traits | context::fp_settings);
+    // word. The context passes this thread's current word to the workers. It is isolated: a bound one would be
+    // cancelled with the caller's task group, and leave parts out without a word.
+    context under_control(context::isolated, context::default_traits | context::fp_settings);
     const auto run_one = [=](int index) { function(body, index); };
     tbb::this_task_arena::isolate(
             [&] { tbb::parallel_for(0, parts, run_one, tbb::static_partitioner(), under_control); });

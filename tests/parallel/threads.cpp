@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
+#include <oneapi/tbb/task_group.h>
 
 #include "parallel/executor.hpp"
 #include "support/random.hpp"
@@ -122,6 +123,23 @@ TEST_P(threads, inside_another_parallel_loop) {
         tbb::parallel_for(0, 3, [&](int) {
             const parallel::scoped_executor of_this_thread(small_parts);
             EXPECT_TRUE(guarded_sample(drawn).computed_right_by(op)) << v;
+        });
+    }
+}
+
+// The group of the caller's task may be cancelled, by itself or by another task's exception. What runs is completed.
+TEST_P(threads, in_a_cancelled_group_of_tasks) {
+    case_sampler sampler;
+    for (const auto &v : variants_for(drawn)) {
+        if (!sampler.takes()) continue;
+        const auto op = prepare(drawn.q, v.forced());
+        tbb::task_arena(4).execute([&] {
+            tbb::task_group group;
+            group.run_and_wait([&] {
+                group.cancel();
+                const parallel::scoped_executor of_this_thread(small_parts);
+                EXPECT_TRUE(guarded_sample(drawn).computed_right_by(op)) << v;
+            });
         });
     }
 }
