@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "by_hand.hpp"
+#include "support/environment.hpp"
 
 namespace dynquant::test {
 namespace {
@@ -349,6 +350,30 @@ TEST(layers, take_other_scales_zps_and_operands_at_each_run) {
     // w less 1, 0: the sums change by -1 and 1 times those of x less 4, -6 and 3.
     EXPECT_EQ(now(p.w_zps, std::vector<std::int32_t> {1, 0}), (floats {-2, 8, 10, -16}));
 }
+
+#if DYNQUANT_TEST_CONTROL_WORD
+// The sums are -5 3, -8 18; the multipliers are products of scales, rounded to nearest even, subnormal with the least.
+TEST(layers, give_the_same_bits_under_each_control_word) {
+    for (const auto of_w : {property::variable, property::constant})
+        for (const float x_scale : {0.1F, 0x1p-126F}) {
+            auto p = small_chain(of_w).give_data();
+            p.give(p.x_scale, floats {x_scale}).give(p.w_scales, floats {0.3F, 0.7F});
+            const float left = x_scale * 0.3F, right = x_scale * 0.7F;
+            const floats expected = {-5 * left, 3 * right, -8 * left, 18 * right};
+            for (const unsigned rounding : {0U, control::down, control::up, control::toward_zero})
+                for (const unsigned flushing : {0U, control::ftz | control::daz})
+                    for (const unsigned masks : {control::masks, 0U}) {
+                        const auto c = compile_layer(p); // anew: constant weights are bound by the first run
+                        floats result;
+                        {
+                            const scoped_control_word set(rounding | flushing | masks);
+                            result = values_of<float>(run_at(c, p.data));
+                        }
+                        EXPECT_EQ(result, expected) << std::hex << (rounding | flushing | masks);
+                    }
+        }
+}
+#endif
 
 } // namespace
 } // namespace dynquant::test

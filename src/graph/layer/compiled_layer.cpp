@@ -12,6 +12,7 @@
 #include "graph/refusal.hpp"
 #include "layers/gemm/unpacked/unpacked_product.hpp"
 #include "layers/narrow_floats/narrow_floats.hpp"
+#include "parallel/float_control.hpp"
 #include "parallel/parallel.hpp"
 #include "parallel/pool.hpp"
 #include "quantization/broadcast.hpp"
@@ -52,6 +53,7 @@ class compiled_layer : public compiled {
     }
 
     void execute(dnnl_stream_t stream, tensors inputs, tensors outputs) const override {
+        const parallel::float_control control; // some sums, scales and epilogues are computed on this thread
         const auto &f =
                 begin_execution(label_, stream, {s_.lists_inputs, s_.lists_outputs}, {inputs.size(), outputs.size()});
         auto m = idle_.take([] { return std::make_unique<memory>(); });
@@ -293,6 +295,7 @@ class compiled_layer : public compiled {
 
 std::unique_ptr<const compiled> compile_layer(std::string label, layer_shapes shapes, kernels::kernel_list kernels) {
     const auto product = shapes.ops.product;
+    const parallel::float_control control; // multipliers are products of known scales
     try {
         return std::make_unique<const compiled_layer>(std::move(label), std::move(shapes), kernels);
     } catch (const dynquant::error &e) { // of the environment, not oneDNN's
