@@ -265,6 +265,38 @@ class OtherScales(unittest.TestCase):
             with self.subTest(**attributes):
                 self.assertEqual(self.claimed(**attributes), 0)
 
+    def test_functions_that_lack_inputs_and_outputs(self):
+        """A function of the model may have an operator's name. ONNX Runtime does not check what it takes and gives."""
+        ones = helper.make_node("Constant", [], ["y"], value=numpy_helper.from_array(np.ones((3, 5), np.int32)))
+        codes = helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"])
+        product_of = helper.make_node("MatMulInteger", ["a", "b"], ["y"])
+        twice = helper.make_node("Identity", ["y"], ["again"])
+        opset = [helper.make_opsetid("", 13)]
+        function = lambda name, takes, gives, *body: helper.make_function("dynquant", name, takes, gives, body, opset)
+        call = lambda name, takes, gives: helper.make_node(name, takes, gives, domain="dynquant", axis=-1, block_size=8)
+        plain = lambda takes, gives: helper.make_node("MatMulInteger", takes, gives, domain="dynquant")
+        dynamic = helper.make_function("dynquant", "DynamicQuantizeLinear", ["x"], ["q", "s", "z"], [codes], opset,
+                                       ["axis", "block_size"])
+        no_x = helper.make_function(
+            "dynquant", "DynamicQuantizeLinear", [], ["q", "s", "z"],
+            [helper.make_node("Constant", [], [name], value=numpy_helper.from_array(value)) for name, value in
+             (("q", np.ones((3, 8), np.uint8)), ("s", F(1)), ("z", np.uint8(0)))], opset, ["axis", "block_size"])
+        # x of ones has the codes 255 and the weights are 1, so that sums are 2040; codes of 1 give 8.
+        cases = {
+            "no input": ([plain([], ["y"])], [function("MatMulInteger", [], ["y"], ones)], 1),
+            "no first output": ([call("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]), plain(["q", "w"], ["", "y"])],
+                                [dynamic, function("MatMulInteger", ["a", "b"], ["y", "again"], product_of, twice)], 2040),
+            "no scale": ([call("DynamicQuantizeLinear", ["x"], ["q", "", "z"]), plain(["q", "w"], ["y"])],
+                         [dynamic, function("MatMulInteger", ["a", "b"], ["y"], product_of)], 2040),
+            "no x": ([call("DynamicQuantizeLinear", [], ["q", "s", "z"]), plain(["q", "w"], ["y"])],
+                     [no_x, function("MatMulInteger", ["a", "b"], ["y"], product_of)], 8)}
+        for (name, (nodes, functions, wanted)), claim in itertools.product(cases.items(), ("auto", "all")):
+            with self.subTest(name, claim=claim):
+                file = file_of(nodes, {"x": (FLOAT, ["n", 8])}, {"y": (TensorProto.INT32, None)}, 13,
+                               {"w": np.ones((8, 5), np.int8)}, functions=functions)
+                y, = run(file, {"x": np.ones((3, 8), F)}, options={"claim": claim})
+                assert_same(y, np.full((3, 5), wanted, np.int32))
+
 
 class Left(unittest.TestCase):
     """Nodes that keep their meaning, and why; and the nodes, values and inputs beside those that change."""

@@ -26,7 +26,7 @@ bool is_one_value(const dims &shape) {
 
 /// A scale for each row of `inner` elements, by the rule of ONNX's DynamicQuantizeLinear.
 bool quantizes_rows(const graph &g, const node &n, std::int64_t inner) {
-    return g.input(n, 0).type == data_type::f32 && n.is(op::dynamic_quantize_rows) && n.outputs.size() == 3
+    return n.is(op::dynamic_quantize_rows) && n.outputs.size() == 3 && g.input(n, 0).type == data_type::f32
             && n.get("block_size", std::int64_t {0}) >= inner && g.output(n).type == data_type::u8
             && g.values[n.outputs[1]].type == data_type::f32;
 }

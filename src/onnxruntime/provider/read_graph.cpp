@@ -130,8 +130,14 @@ op operator_of(const node &n) {
         return found == std::end(of_microsoft) ? op::other : found->what;
     }
     if (n.domain != "dynquant") return op::other;
-    if (n.op_type == "MatMulInteger") return op::mat_mul_integer; // it means what ONNX's does
-    const bool is_by_rows = n.op_type == "DynamicQuantizeLinear" && n.get("axis", std::int64_t {0}) == -1
+    // A function of the model may have these names, too: nobody has checked then which inputs and outputs there are.
+    const auto gives = [&](std::size_t count) {
+        return n.outputs.size() >= count && std::count(n.outputs.begin(), n.outputs.begin() + count, none) == 0;
+    };
+    if (n.op_type == "MatMulInteger") // it means what ONNX's does
+        return n.has(0) && n.has(1) && gives(1) ? op::mat_mul_integer : op::other;
+    const bool is_by_rows = n.op_type == "DynamicQuantizeLinear" && n.has(0) && gives(3)
+            && n.get("axis", std::int64_t {0}) == -1
             && n.get("rule", std::string("onnx")) == "onnx"; // `symmetric` gives int8
     return is_by_rows ? op::dynamic_quantize_rows : op::other;
 }
