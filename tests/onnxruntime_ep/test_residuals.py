@@ -428,6 +428,18 @@ class Residuals(unittest.TestCase):
                     self.assertEqual(operators(m, feed), {NAME: 1})
                     assert_same(run(m, feed)[0], evaluate(given, feed | constants)["y" if residual else "u"])
 
+    def test_a_vector_by_weights_in_more_dimensions(self):
+        """The dimension of 1 that the weights give y is the residual's first one, where that has more elements."""
+        random = np.random.default_rng(14)
+        constants = {"w": random.integers(-9, 9, (1, 8, 5)).astype(np.int8), "scale": F(0.01)}
+        nodes = [quantize(), *product("t"), node("Add", ["t_y", "r"], ["y"])]
+        for residual in ((3, 5), (1, 5), (5,), (2, 3, 5)):
+            feed = {"x": random.standard_normal(8).astype(F), "r": random.standard_normal(residual).astype(F)}
+            m = model(nodes, {"x": (FLOAT, None), "r": (FLOAT, residual)}, {"y": (FLOAT, None)}, OPSET, constants)
+            with self.subTest(residual=residual):
+                self.assertEqual(operators(m, feed), {NAME: 1})
+                assert_same(run(m, feed)[0], evaluate(nodes, feed | constants)["y"])
+
     def test_a_convolution_adds_what_has_its_shape(self):
         random = np.random.default_rng(6)
         nodes = [quantize(), *product("t", op="ConvInteger"), node("Add", ["t_y", "r"], ["s"]), node("Relu", ["s"], ["y"])]

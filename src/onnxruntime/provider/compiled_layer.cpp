@@ -69,6 +69,7 @@ class compiled_layer : public fused_node {
         const auto scale = parameters_.scale(context);
         layers::layer_arguments args {data_of(api_, x), nullptr, {&zero_point, 1}, {&scale, 1}};
         auto memory = idle_.take([] { return std::make_unique<compiled_layer::memory>(); });
+        auto ones = ones_;
         if (tensor_input_ != none) {
             const auto &tensor = *input_of(api_, context, tensor_input_);
             const auto of_tensor = shape_of(api_, tensor);
@@ -77,12 +78,14 @@ class compiled_layer : public fused_node {
                 const auto &d = problem_.description();
                 const unequal_summands summands {d.label, d.is_convolution, current->x(), y_of(*current, ones_),
                         dims(of_tensor), d.prepare ? sizeof(float) : 1, d.x_has_heads};
-                current = layer_for(summands.repeat(args, memory->repeated));
+                const auto repeated = summands.repeat(args, memory->repeated);
+                if (repeated != shape) ones = 0; // it has the sum's dimensions
+                current = layer_for(repeated);
             }
         }
-        args.y = make_y(api_, context, y_output_, *current, ones_);
+        args.y = make_y(api_, context, y_output_, *current, ones);
         if (before_output_ != none)
-            args.before = static_cast<float *>(make_y(api_, context, before_output_, *current, ones_));
+            args.before = static_cast<float *>(make_y(api_, context, before_output_, *current, ones));
         current->run(args, memory->of_layer);
         idle_.give_back(std::move(memory));
     }
