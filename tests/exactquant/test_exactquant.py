@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import itertools
 import json
 import os
 import subprocess
@@ -318,10 +319,34 @@ class Refusals(unittest.TestCase):
         refused(ValueError, 'rule: expected "onnx", "strict" or "any", given "fast"', q, x, 1.0, dtype="int8", rule="fast")
         points = numpy.zeros((1, 6), numpy.int8)
         refused(ValueError, "zero_point: expected the scale's shape (6,), given (1, 6)", q, x, numpy.ones(6, F32), points, dtype="int8", axis=1)
-        refused(ValueError, "zero_point: expected a number of int8, given 300", q, x, 1.0, 300, dtype="int8")
+        for number in (300, 128, -129, 2**70):
+            refused(ValueError, f"zero_point: expected a number of int8, given {number}", q, x, 1.0, number, dtype="int8")
+        out = numpy.ones((2, 6), F32)  # its first element is the global scale, too
+        apart = "out: expected memory apart from that of global_scale"
+        codes = numpy.ones((2, 6), numpy.int8)
+        refused(ValueError, apart, exactquant.dequantize, codes, 1.0, dtype="float32", global_scale=out[0, :1], out=out)
+        codes = numpy.zeros((1, 32), numpy.uint8)
+        codes[0, 2:4] = 0x80, 0x3f  # 1
+        refused(ValueError, apart, exactquant.quantize_dynamic, numpy.ones((1, 64), F32), "float4_e2m1fn", axis=-1, block_size=16,
+                preset="nvfp4", global_scale=codes[0, :4].view(F32), out=codes)
         refused(ValueError, "x: expected a last dimension whose codes of 4 bits fill bytes, given shape (2, 3)", q, x[:, :3], 1.0, dtype="int4")
         numpy.testing.assert_array_equal(x, 1)
 
+    def test_scales_of_blocks_without_elements_are_those_of_zeros(self):
+        """ONNX's rule gives zeros the scale 1 and the code of 0, -128 in int8; oneDNN's the scale 1e-30; OCP's the least, 2^-127."""
+        known = {"onnx": ("int8", F32(1), -128), "onednn_dynamic_quantize": ("int8", F32(1e-30), None),
+                 "mx_floor": ("float8_e4m3fn", numpy.uint8(0), None)}
+        for (preset, (dtype, scale, zero_point)), axis in itertools.product(known.items(), (None, 1)):
+            x = numpy.zeros((0, 3), F32)
+            codes, scales, zero_points = exactquant.quantize_dynamic(x, dtype, preset=preset, axis=axis)
+            shape = () if axis is None else (3,)
+            with self.subTest(preset=preset, axis=axis):
+                self.assertEqual(codes.shape, (0, 3))
+                numpy.testing.assert_array_equal(scales.view(type(scale)), numpy.full(shape, scale), strict=True)
+                if zero_point is None:
+                    self.assertIsNone(zero_points)
+                else:
+                    numpy.testing.assert_array_equal(zero_points, numpy.full(shape, zero_point, numpy.int8), strict=True)
 
     def test_what_cannot_be_right(self):
         x, refused = ordinary(2, 32), self.refused

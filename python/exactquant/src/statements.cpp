@@ -149,10 +149,19 @@ class parameter {
   private:
     static nb::object number(nb::handle from, data_type type, const char *what) {
         static const nb::handle array_of = nb::object(nb::module_::import_("numpy").attr("array")).release();
-        try {
-            if (held_as(type) == type) return array_of(from, name_of(type));
-        } catch (const nb::python_error &e) {
+        const auto refuse_number = [&] {
             refuse(std::string(what) + ": expected a number of " + name_of(type) + ", given " + shown(from));
+        };
+        try {
+            if (held_as(type) == type) {
+                nb::object result = array_of(from, name_of(type));
+                const bool is_float = nb::cast<std::string>(result.attr("dtype").attr("kind")) == "f";
+                // Before NumPy 2 it is taken modulo the type's range.
+                if (!is_float && !result.attr("item")().equal(from)) refuse_number();
+                return result;
+            }
+        } catch (const nb::python_error &) {
+            refuse_number();
         }
         throw nb::type_error(
                 (std::string(what) + ": expected an array, as " + name_of(type) + " is no type of numbers here")
@@ -360,6 +369,7 @@ nb::object compute(quantization &q, array &src, const char *name, nb::handle x, 
     check_apart(*r.to, src, name);
     check_apart(*r.to, *scales.given, "scale");
     if (zero_points) check_apart(*r.to, *zero_points->given, "zero_point");
+    if (global) check_apart(*r.to, *global->given, "global_scale");
     run(prepared(q, options.threads),
             {src.data, scales.given->data, zero_points ? zero_points->given->data : nullptr, r.to->data,
                     global ? global->given->data : nullptr},
@@ -392,6 +402,22 @@ const preset &preset_of(const std::string &name) {
         names += std::string(names.empty() ? "\"" : ", \"") + p.name + '"';
     }
     refuse("preset: expected one of " + names + ", given \"" + name + "\"");
+}
+
+/// The parameters of `count` blocks without elements are those of zeros, as in sessions of ONNX: an operation writes
+/// none.
+void compute_of_zeros(quantization q, dynquant::arguments a, std::int64_t count, int threads) {
+    if (count == 0) return;
+    q.src = {q.src.type, {count}, {}};
+    q.dst = {q.dst.type, {count}, {}};
+    q.scales.block = {1};
+    if (q.zero_points) q.zero_points->block = {1};
+    if (q.second_scales) q.second_scales->block = {count};
+    const std::vector<double> zeros(static_cast<std::size_t>(count)); // of any type
+    std::vector<double> codes(zeros);
+    a.src = zeros.data();
+    a.dst = codes.data();
+    run(prepared(q, threads), a, count);
 }
 
 void check_taken(const char *what, data_type given, const std::vector<data_type> &taken, const preset &of) {
@@ -444,6 +470,7 @@ nb::tuple quantize_dynamic(nb::handle x, const dynamic_options &options) {
     result codes(options.out, q.dst.type, src.of.dims, "x");
     q.dst = codes.to->of;
     check_apart(*codes.to, src, "x");
+    if (global) check_apart(*codes.to, *global->given, "global_scale");
     const auto operation = [&] {
         try {
             return prepared(q, options.threads);
@@ -467,7 +494,10 @@ nb::tuple quantize_dynamic(nb::handle x, const dynamic_options &options) {
     a.second_scales = global ? global->given->data : nullptr;
     a.computed_scales = to_scales.data;
     a.computed_zero_points = to_zero_points ? to_zero_points->data : nullptr;
-    run(operation, a, src.elements);
+    if (src.elements == 0)
+        compute_of_zeros(q, a, to_scales.elements, options.threads);
+    else
+        run(operation, a, src.elements);
     return nb::make_tuple(codes.given_as(options.out, options.dtype, x),
             as_given(scales, q.scales.type, scale_dtype, x),
             zero_points.is_none() ? zero_points : as_given(zero_points, q.dst.type, options.dtype, x));

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "parallel/executor.hpp"
@@ -31,8 +32,12 @@ int concurrency() {
 class pool {
   public:
     explicit pool(int threads) {
-        for (int i = 0; i < threads; ++i)
-            std::thread([this] { work(); }).detach(); // they live as long as the process
+        try {
+            for (int i = 0; i < threads; ++i)
+                std::thread([this] { work(); }).detach(); // they live as long as the process
+        } catch (const std::system_error &) {
+            // The process may have no more: those that there are use this object, and the caller takes parts, too.
+        }
     }
 
     bool try_to_run(int parts, void (*function)(const void *, int), const void *body) {
