@@ -299,6 +299,7 @@ reals product(const reals &x, bool transposes_x, const codes &w, const along_axi
 codes quantize(const reals &of, const along_axis &p, std::int64_t lowest, std::int64_t highest) {
     codes result {of.extents, {}, {}, {}};
     const auto clamped = [&](double v) {
+        if (std::isnan(v)) return lowest; // as the numerics contract has it
         const auto low = static_cast<double>(lowest), high = static_cast<double>(highest);
         return static_cast<std::int64_t>(std::nearbyint(v < low ? low : v > high ? high : v));
     };

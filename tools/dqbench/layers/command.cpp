@@ -170,7 +170,9 @@ void compare(const json_graph::tensor &t, const chain_graph::value &expected, co
         for (std::size_t i = 0; i < expected.reals.values.size(); ++i) {
             const auto right = expected.reals.values[i];
             const auto error = std::abs(static_cast<double>(got[i]) - static_cast<double>(right));
-            found.add(t, i, got[i] == right || (!is_exact && error <= expected.reals.bounds[i]), right, got[i]);
+            const bool is_equal = std::isnan(right) ? std::isnan(got[i])
+                                                    : got[i] == right && std::signbit(got[i]) == std::signbit(right);
+            found.add(t, i, is_equal || (!is_exact && error <= expected.reals.bounds[i]), right, got[i]);
             found.informative += right != 0;
         }
         found.of += expected.reals.values.size();
