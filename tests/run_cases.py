@@ -45,7 +45,7 @@ def programs_of(build):
     """[(path, environment, names)] of the test programs without the label `long`."""
     result = []
     for line in (build / "tests/programs.txt").read_text().splitlines():
-        label, path, *variables = line.split()
+        label, path, *variables = line.rstrip("\t").split("\t")
         if label != "long":
             environment = {**os.environ, **dict(v.split("=", 1) for v in variables)}
             listing = subprocess.run([path, "--gtest_list_tests"], env=environment, check=True, text=True, stdout=subprocess.PIPE)
