@@ -12,10 +12,10 @@ namespace {
 
 template <typename W>
 std::int32_t product_of_column(const std::int16_t *x, const W *w, std::int64_t inner, std::int64_t w_stride) {
-    std::int32_t sum = 0;
+    std::uint32_t sum = 0; // less zero points it fits s32, which it may leave before
     for (std::int64_t k = 0; k < inner; ++k)
-        sum += x[k] * w[k * w_stride];
-    return sum;
+        sum += static_cast<std::uint32_t>(x[k] * w[k * w_stride]);
+    return static_cast<std::int32_t>(sum);
 }
 
 /// Two words of a row of x for each lane.
