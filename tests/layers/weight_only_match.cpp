@@ -427,6 +427,13 @@ TEST(weight_only_match, a_convolution_of_one_tap_is_weight_only) {
     d = weight_only_of(b);
     EXPECT_EQ(d.kernel, (dims {1, 1}));
     EXPECT_EQ(d.window.strides, (dims {2, 1}));
+    // What ONNX does not have is refused with the window.
+    b.g.nodes.back().attributes = {{"kernel_shape", std::vector<std::int64_t> {3, 3}}};
+    EXPECT_EQ(weight_only_of(b).window.kernel_shape, (dims {3, 3}));
+    b.g.nodes.back().attributes = {{"auto_pad", std::string("SAME_LEFT")}};
+    EXPECT_EQ(weight_only_of(b).window.auto_pad, "SAME_LEFT");
+    b.g.nodes.back().attributes = {{"auto_pad", std::string("SAME_UPPER")}};
+    EXPECT_EQ(weight_only_of(b).kernel, dims {});
 }
 
 TEST(weight_only_match, convolutions_have_the_taps_of_a_channel_together) {

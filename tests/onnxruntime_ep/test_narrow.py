@@ -396,6 +396,14 @@ class Narrow(unittest.TestCase):
                 lines = log(m, claim="all")
                 self.assertIn(f"leaves 'c' ({nodes[-1].op_type}): its auto_pad may leave out elements of its input", lines)
 
+    def test_one_tap_with_attributes_that_onnx_does_not_have(self):
+        constants = {"w": np.ones((64, 64, 1, 1), np.int8), "s": F(0.5)}
+        for attributes, said in (({"kernel_shape": [3, 3]}, "kernel_shape"), ({"auto_pad": "SAME_LEFT"}, "auto_pad")):
+            nodes = [helper.make_node("DequantizeLinear", ["w", "s"], ["f"]), helper.make_node("Conv", ["x", "f"], ["y"], "c", **attributes)]
+            m = model(nodes, {"x": (T.FLOAT, [1, 64, 8, 8])}, {"y": (T.FLOAT, None)}, 21, constants)
+            with self.subTest(said), self.assertRaisesRegex(Exception, f"'c' \\(Conv\\): attribute '{said}'"):
+                run(m, {"x": np.ones((1, 64, 8, 8), F)}, options={"claim": "all"})
+
     def test_convolutions_of_several_taps(self):
         """Beside exact sums of what windows meet, by the bound of a product of as many rows."""
         for i in range(24):

@@ -241,7 +241,11 @@ bool is_pointwise(const node &convolution, const dims &shape) {
     const auto are = [&](const char *name, std::int64_t value) {
         return std::ranges::all_of(convolution.get(name, integers {}), [=](auto v) { return v == value; });
     };
+    // Attributes that ONNX does not have are refused with the window, which others have.
+    const auto auto_pad = convolution.get("auto_pad", std::string("NOTSET"));
     return shape.size() >= 3 && volume(dims(shape.begin() + 2, shape.end())) == 1 && are("strides", 1) && are("pads", 0)
+            && are("kernel_shape", 1)
+            && (auto_pad == "NOTSET" || auto_pad == "VALID" || auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER")
             && convolution.get("group", std::int64_t {1}) == 1;
 }
 
