@@ -252,6 +252,7 @@ TEST(models_refusals, shapes_that_do_not_fit) {
                     {"node 'n' (MatMul): B 'b'", "3 rows, the last extent of A 'x' of shape 2x3", "shape 2"}},
             {reshape({4, -1}), bad_shape, {s, "extents whose product divides 6", "4x-1"}},
             {reshape({7}), bad_shape, {s, "extents whose product is 6", "7"}},
+            {reshape({3, 2, 0}), bad_shape, {s, "zeros only in place of its extents", "3x2x0"}},
             {reshape({-1, -1}), bad_shape, {s, "-1 at most once", "-1x-1"}},
     });
 }

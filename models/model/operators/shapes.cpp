@@ -38,12 +38,15 @@ tensor_type infer_reshape(const op_node &n) {
     if (n.shape(1).size() != 1 || shape.size() > max_rank)
         n.refuse(status::invalid_shape, n.name(1), ": expected a vector of at most ", max_rank,
                 " extents, given shape ", to_string(n.shape(1)));
-    for (std::size_t d = 0; d < shape.size(); ++d)
-        if (shape[d] == 0 && !zero_is_zero && d < from.size()) shape[d] = from[d];
     const auto refuse_values = [&](const auto &...expected) {
         n.refuse(status::invalid_shape, n.name(1), ": expected ", expected..., " for ", n.name(0), " of shape ",
                 to_string(from), ", given ", to_string(values_of<std::int64_t>(n.constant(1))));
     };
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+        if (shape[d] != 0 || zero_is_zero) continue;
+        if (d >= from.size()) refuse_values("zeros only in place of its extents");
+        shape[d] = from[d];
+    }
     const auto open = std::ranges::find(shape, -1);
     if (std::ranges::count(shape, -1) > 1 || std::ranges::any_of(shape, [](auto extent) { return extent < -1; }))
         refuse_values("extents of 0 or more, and -1 at most once,");
