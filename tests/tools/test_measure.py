@@ -5,6 +5,7 @@ import io
 import os
 import pathlib
 import re
+import resource
 import shutil
 import stat
 import subprocess
@@ -29,6 +30,21 @@ def mistake(*options):
 
 
 class FilesOfFigures(unittest.TestCase):
+    def test_what_cannot_be_written_whole_is_not_written(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "f.jsonl"
+            Processor("Zen 4").save(path)
+            before = path.read_text()
+            limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 9, limits[1]))
+            try:
+                with self.assertRaises(OSError):
+                    Processor("a processor of a longer name").save(path)
+            finally:
+                resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+            self.assertEqual(path.read_text(), before)
+            self.assertEqual(os.listdir(folder), ["f.jsonl"])
+
     def test_a_file_that_is_none(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "f.jsonl"

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 import pathlib
 import statistics
 from collections.abc import Callable
@@ -12,6 +13,17 @@ MACHINE = "machine"  # the case whose facts describe the machine and the softwar
 def short(value: float) -> float:
     """Of five digits."""
     return float(f"{value:.5g}")
+
+
+def replace_text(path: pathlib.Path, text: str) -> None:
+    """All of the file or, where that fails, as on a full disk, nothing of it."""
+    new = path.with_name(path.name + ".new")
+    try:
+        new.write_text(text)
+        os.replace(new, path)
+    except OSError:
+        new.unlink(missing_ok=True)
+        raise
 
 
 def _each(convert: Callable[[float], float], times: dict) -> dict:
@@ -100,7 +112,7 @@ class Processor:
     def save(self, path: pathlib.Path) -> None:
         """The suites one after the other."""
         lines = sorted(self._by_key.values(), key=lambda one: one.suite)
-        path.write_text("".join(one.line() + "\n" for one in [Measured("", self.name, 0), *lines]))
+        replace_text(path, "".join(one.line() + "\n" for one in [Measured("", self.name, 0), *lines]))
 
     @staticmethod
     def load(path: pathlib.Path) -> "Processor":

@@ -20,7 +20,7 @@ import time
 
 from . import machine
 from .arguments import ROOT, parse, parser
-from .results import MACHINE, Measured, Processor
+from .results import MACHINE, Measured, Processor, replace_text
 
 
 class Progress:
@@ -42,7 +42,7 @@ def write_tables(page: pathlib.Path, tables: dict[str, list[str]]) -> None:
     for name, lines in tables.items():
         body = "\n".join(lines).rstrip() + "\n"
         text = re.sub(rf"(?m)^(<!-- measure: {re.escape(name)} -->\n)(?:\|.*\n)*", lambda found: found[1] + body, text)  # noqa: B023
-    page.write_text(text)
+    replace_text(page, text)
 
 
 def named_tables(suite: object, name: str, processors: list[Processor]) -> dict[str, list[str]]:

@@ -104,7 +104,7 @@ def run(task: Task, sessions: dict[str, onnxruntime.InferenceSession], say: Call
         first = next(iter(values.values()))
         for name, some in values.items():
             answers[name] += task.answers(some)
-            differs[name]["differs"] = max(differs[name]["differs"], short(difference([first], [some])))
+            differs[name]["differs"] = float(numpy.maximum(differs[name]["differs"], short(difference([first], [some]))))
             differs[name]["other runs"] += int(not numpy.array_equal(first, some))
     return answers, differs
 

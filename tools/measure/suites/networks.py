@@ -33,7 +33,8 @@ PROFILED_RUNS, PROFILED_SECONDS = 5, 0.5  # at least
 
 
 def difference(expected: list[numpy.ndarray], given: list[numpy.ndarray]) -> float:
-    return max(float(numpy.max(numpy.abs(e - g)) / (numpy.max(numpy.abs(e)) or 1)) for e, g in zip(expected, given, strict=True))
+    """Of the greatest value, and NaN where one is: Python's max() may lose it."""
+    return float(numpy.max([numpy.max(numpy.abs(e - g)) / (numpy.max(numpy.abs(e)) or 1) for e, g in zip(expected, given, strict=True)]))
 
 
 def _timed(network: Network, name: str, models: dict[str, bytes], threads: int, provider: Peer, given: argparse.Namespace) -> Measured:
