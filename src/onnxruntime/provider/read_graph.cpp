@@ -132,7 +132,7 @@ op operator_of(const node &n) {
     if (n.domain != "dynquant") return op::other;
     // A function of the model may have these names, too: nobody has checked then which inputs and outputs there are.
     const auto gives = [&](std::size_t count) {
-        return n.outputs.size() >= count && std::count(n.outputs.begin(), n.outputs.begin() + count, none) == 0;
+        return n.outputs.size() >= count && std::ranges::count(std::span(n.outputs).first(count), none) == 0;
     };
     if (n.op_type == "MatMulInteger") // it means what ONNX's does
         return n.has(0) && n.has(1) && gives(1) ? op::mat_mul_integer : op::other;
