@@ -355,23 +355,29 @@ TEST(layers, take_other_scales_zps_and_operands_at_each_run) {
 // The sums are -5 3, -8 18; the multipliers are products of scales, rounded to nearest even, subnormal with the least.
 TEST(layers, give_the_same_bits_under_each_control_word) {
     for (const auto of_w : {property::variable, property::constant})
-        for (const float x_scale : {0.1F, 0x1p-126F}) {
-            auto p = small_chain(of_w).give_data();
-            p.give(p.x_scale, floats {x_scale}).give(p.w_scales, floats {0.3F, 0.7F});
-            const float left = x_scale * 0.3F, right = x_scale * 0.7F;
-            const floats expected = {-5 * left, 3 * right, -8 * left, 18 * right};
-            for (const unsigned rounding : {0U, control::down, control::up, control::toward_zero})
-                for (const unsigned flushing : {0U, control::ftz | control::daz})
-                    for (const unsigned masks : {control::masks, 0U}) {
-                        const auto c = compile_layer(p); // anew: constant weights are bound by the first run
-                        floats result;
-                        {
-                            const scoped_control_word set(rounding | flushing | masks);
-                            result = values_of<float>(run_at(c, p.data));
+        for (const bool knows_scales : {false, true})
+            for (const float x_scale : {0.1F, 0x1p-126F}) {
+                auto p = small_chain(of_w).give_data();
+                const floats of_x = {x_scale}, of_columns = {0.3F, 0.7F};
+                p.give(p.x_scale, of_x).give(p.w_scales, of_columns);
+                if (knows_scales) {
+                    p.ops[0] = with_scales({100, kind::Dequantize, {p.x}, {p.x_real}, "dx"}, of_x, {3});
+                    p.ops[1] = by_channel(
+                            with_scales({101, kind::Dequantize, {p.w}, {p.w_real}, "dw"}, of_columns, {0, 1}), 1);
+                }
+                const float left = x_scale * 0.3F, right = x_scale * 0.7F;
+                const floats expected = {-5 * left, 3 * right, -8 * left, 18 * right};
+                for (const unsigned rounding : {0U, control::down, control::up, control::toward_zero})
+                    for (const unsigned flushing : {0U, control::ftz | control::daz})
+                        for (const unsigned masks : {control::masks, 0U}) {
+                            floats result;
+                            {
+                                const scoped_control_word set(rounding | flushing | masks);
+                                result = values_of<float>(run_at(compile_layer(p), p.data));
+                            }
+                            EXPECT_EQ(result, expected) << std::hex << (rounding | flushing | masks);
                         }
-                        EXPECT_EQ(result, expected) << std::hex << (rounding | flushing | masks);
-                    }
-        }
+            }
 }
 #endif
 

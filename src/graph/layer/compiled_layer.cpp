@@ -295,7 +295,6 @@ class compiled_layer : public compiled {
 
 std::unique_ptr<const compiled> compile_layer(std::string label, layer_shapes shapes, kernels::kernel_list kernels) {
     const auto product = shapes.ops.product;
-    const parallel::float_control control; // multipliers are products of known scales
     try {
         return std::make_unique<const compiled_layer>(std::move(label), std::move(shapes), kernels);
     } catch (const dynquant::error &e) { // of the environment, not oneDNN's
