@@ -12,24 +12,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "scratch_folder.hpp"
+
 /// Writes what scripts/coverage counts. Null in other builds.
 extern "C" [[gnu::weak]] int __llvm_profile_write_file(); // NOLINT(bugprone-reserved-identifier)
 
 namespace dynquant::test {
-
-/// A temporary folder, removed with its contents by the destructor.
-class scratch_folder {
-  public:
-    scratch_folder() {
-        std::string pattern = (std::filesystem::temp_directory_path() / "dynquant.XXXXXX").string();
-        path = std::filesystem::canonical(mkdtemp(pattern.data()));
-    }
-    ~scratch_folder() { std::filesystem::remove_all(path); }
-    scratch_folder(const scratch_folder &) = delete;
-    scratch_folder &operator=(const scratch_folder &) = delete;
-
-    std::filesystem::path path;
-};
 
 inline std::string contents(const std::filesystem::path &file) {
     std::ifstream in(file, std::ios::binary);
